@@ -1,0 +1,77 @@
+"""What one episode leaves behind: a trajectory of turns with a typed outcome."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How an episode ended. ``ERROR`` and ``TIMEOUT`` are failures of the machinery, never a score of 0."""
+
+    WON = "won"
+    LOST = "lost"
+    LIMIT = "limit"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the agent, not the machinery, decided how the episode ended."""
+        return self not in (Outcome.ERROR, Outcome.TIMEOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One observation and what the agent did with it.
+
+    Attributes:
+        observation: The text the agent answered.
+        action: The command sent to the environment, exactly.
+        valid: Whether the command was among the admissible ones.
+        reward: Reward of the step that followed.
+        reply: The agent's whole reply when it says more than the command, else None.
+        prompt_ids: Token ids the model saw, or None for an agent without tokens.
+        response_ids: Token ids the model sampled; the loss mask is exactly these.
+        logprobs: Log-probability of each response token under the sampler, same length as ``response_ids``.
+        agent_seconds: Wall time in the agent.
+        env_seconds: Wall time in the environment.
+    """
+
+    observation: str
+    action: str
+    valid: bool
+    reward: float
+    reply: str | None = None
+    prompt_ids: tuple[int, ...] | None = None
+    response_ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
+    agent_seconds: float = 0.0
+    env_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One episode.
+
+    Attributes:
+        task_id: The task that was played.
+        task_type: Its type.
+        sample: 0, 1, ... when a task is played several times.
+        seed: The seed given to the agent for this episode.
+        agent: Fingerprint of the agent that played.
+        turns: The turns in order.
+        outcome: How it ended.
+        goal_condition_success_rate: Share of the goal's conditions that held at the end, in [0, 1].
+        final_observation: What the environment answered to the last action.
+        reason: One line on why, for ``error`` and ``timeout``; else empty.
+    """
+
+    task_id: str
+    task_type: str
+    sample: int
+    seed: int
+    agent: str
+    turns: tuple[Turn, ...]
+    outcome: Outcome
+    goal_condition_success_rate: float
+    final_observation: str = ""
+    reason: str = ""

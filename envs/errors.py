@@ -1,0 +1,43 @@
+"""The errors that a user can cause and mend: the command line prints their one line and exits with code 2."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class HolderGymError(Exception):
+    """Bad input or a missing part. The message is one line that says what is wrong and what to do."""
+
+
+class GameError(HolderGymError):
+    """A game file or game folder that cannot be played as it is."""
+
+
+class UnknownNameError(HolderGymError):
+    """A name that is not among the known ones; the message names the nearest."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        super().__init__(f"unknown {what} {name!r}{nearest(name, known)}")
+
+
+class ConfigError(HolderGymError):
+    """A setting that is unknown, of the wrong type or out of range."""
+
+
+class MissingExtraError(HolderGymError):
+    """A part of the package that needs an extra which is not installed."""
+
+    def __init__(self, what: str, extra: str, missing: str) -> None:
+        super().__init__(f"{what} needs {missing}, which is not installed: pip install 'holdergym[{extra}]'")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Says which known name was probably meant, or lists them all when none is near."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    if not names:
+        return "; there are none"
+    listed = ", ".join(names[:12])
+    return f"; known: {listed}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")
