@@ -1,0 +1,1 @@
+"""How well: run folders, outcomes, rates and intervals."""

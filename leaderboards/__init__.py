@@ -1,0 +1,1 @@
+"""What is shown: tables of measured and published results."""

@@ -1,0 +1,1 @@
+"""What is played: tasks, panels and Gymnasium environments."""
