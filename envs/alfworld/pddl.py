@@ -147,7 +147,9 @@ def parse_problem(text: str) -> Problem:
             goal=_parse_goal(goal),
         )
     except KeyError as error:
-        raise GameError(f"the id {error.args[0]!r} is used but is neither an object nor a receptacle") from None
+        raise GameError(
+            f"the id {error.args[0]!r} is used but is neither an object nor a receptacle"
+        ) from None
 
 
 def format_problem(problem: Problem, name: str) -> str:
@@ -208,10 +210,14 @@ def _sections(text: str) -> tuple[str, str]:
     """Cuts out the facts and the goal, and refuses a text whose brackets do not close."""
     start, cut, depth = text.find("(:init"), text.find("(:goal"), 0
     if start < 0 or cut < start:
-        raise GameError("the PDDL problem has no ':init' followed by a ':goal': the file is cut or not a game")
+        raise GameError(
+            "the PDDL problem has no ':init' followed by a ':goal': the file is cut or not a game"
+        )
     depth = text.count("(") - text.count(")")
     if depth:
-        raise GameError(f"the PDDL problem has {abs(depth)} {'un' if depth > 0 else 'over'}closed brackets: it is cut")
+        raise GameError(
+            f"the PDDL problem has {abs(depth)} {'un' if depth > 0 else 'over'}closed brackets: it is cut"
+        )
     return text[start + len("(:init") : cut], text[cut:]
 
 

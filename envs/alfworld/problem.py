@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from ..errors import GameError
+
 # Properties of an object, as bits: the predicates of the official domain, with what is true at the start.
-PICKUPABLE, CLEANABLE, COOLABLE, HEATABLE, SLICEABLE, TOGGLEABLE, IS_RECEPTACLE, IS_COOL = (1 << i for i in range(8))
+PICKUPABLE, CLEANABLE, COOLABLE, HEATABLE, SLICEABLE, TOGGLEABLE, IS_RECEPTACLE, IS_COOL = (
+    1 << i for i in range(8)
+)
 
 
 class TaskType(StrEnum):
@@ -75,3 +79,53 @@ class Problem:
     in_object: tuple[tuple[int, int], ...]
     can_contain: tuple[tuple[str, tuple[str, ...]], ...]
     goal: Goal
+
+
+# The compact JSON form. Packed files and game digests are made of it, so its layout has a version.
+RECORD_VERSION = 1
+
+Record = list[object]
+
+
+def problem_to_record(problem: Problem) -> Record:
+    """Gives the problem as nested JSON lists; equal problems give equal records."""
+    return [
+        RECORD_VERSION,
+        list(problem.locations),
+        [list(receptacle) for receptacle in problem.receptacles],
+        [list(thing) for thing in problem.objects],
+        problem.agent,
+        [list(pair) for pair in problem.in_receptacle],
+        [list(pair) for pair in problem.at_location],
+        [list(pair) for pair in problem.in_object],
+        [[rtype, list(otypes)] for rtype, otypes in problem.can_contain],
+        list(problem.goal),
+    ]
+
+
+def problem_from_record(record: Record) -> Problem:
+    """Rebuilds the problem from its record.
+
+    Raises:
+        GameError: If the record is of another version or not a record.
+    """
+    if not isinstance(record, list) or len(record) != 10 or record[0] != RECORD_VERSION:
+        raise GameError(
+            f"not a game record of version {RECORD_VERSION}: pack the games again with this version"
+        )
+    try:
+        _, locations, receptacles, objects, agent, inside, at, inner, can_contain, goal = record
+        problem = Problem(
+            locations=tuple(locations),
+            receptacles=tuple([Receptacle(*fields) for fields in receptacles]),
+            objects=tuple([Thing(*fields) for fields in objects]),
+            agent=agent,
+            in_receptacle=tuple([(o, r) for o, r in inside]),
+            at_location=tuple([(o, place) for o, place in at]),
+            in_object=tuple([(o, outer) for o, outer in inner]),
+            can_contain=tuple([(rtype, tuple(otypes)) for rtype, otypes in can_contain]),
+            goal=Goal(TaskType(goal[0]), goal[1], goal[2]),
+        )
+    except (TypeError, ValueError, LookupError) as error:
+        raise GameError(f"damaged game record ({error}): pack the games again") from None
+    return problem
