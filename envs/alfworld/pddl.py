@@ -64,7 +64,8 @@ _PLACE_GOAL = """
     (inreceptacle ?o ?r) (objecttype ?o {object}) (receptacletype ?r {target}))))))"""
 _TREAT_GOAL = """
 (:goal (and (exists (?r - receptacle) (exists (?o - object) (and
-    ({able} ?o) (objecttype ?o {{object}}) (receptacletype ?r {{target}}) ({treated} ?o) (inreceptacle ?o ?r))))))"""
+    ({able} ?o) (objecttype ?o {{object}}) (receptacletype ?r {{target}})
+    ({treated} ?o) (inreceptacle ?o ?r))))))"""
 _GOALS = {
     TaskType.PICK_AND_PLACE: _PLACE_GOAL,
     TaskType.CLEAN: _TREAT_GOAL.format(able="cleanable", treated="isclean"),
@@ -74,7 +75,8 @@ _GOALS = {
 (:goal (and (exists (?r - receptacle) (exists (?o1 - object) (and
     (objecttype ?o1 {object}) (receptacletype ?r {target}) (inreceptacle ?o1 ?r)
     (exists (?o2 - object) (and
-        (not (= ?o1 ?o2)) (objecttype ?o2 {object}) (receptacletype ?r {target}) (inreceptacle ?o2 ?r))))))))""",
+        (not (= ?o1 ?o2)) (objecttype ?o2 {object}) (receptacletype ?r {target})
+        (inreceptacle ?o2 ?r))))))))""",
     TaskType.LOOK_AT: """
 (:goal (and
     (exists (?ot - object ?r - receptacle ?a - agent ?l - location) (and
@@ -82,6 +84,16 @@ _GOALS = {
         (receptacleatlocation ?r ?l) (atlocation ?a ?l) (inreceptacle ?ot ?r)))
     (exists (?o - object ?a - agent) (and (objecttype ?o {object}) (holds ?a ?o)))))""",
 }
+
+# The predicate that tells the goals apart; the first that occurs decides.
+_GOAL_MARKS = (
+    ("istoggled", TaskType.LOOK_AT),
+    ("=", TaskType.PICK_TWO),
+    ("isclean", TaskType.CLEAN),
+    ("iscool", TaskType.COOL),
+    ("ishot", TaskType.HEAT),
+    ("inreceptacle", TaskType.PICK_AND_PLACE),
+)
 
 
 def parse_problem(text: str) -> Problem:
@@ -208,7 +220,7 @@ def format_problem(problem: Problem, name: str) -> str:
 
 def _sections(text: str) -> tuple[str, str]:
     """Cuts out the facts and the goal, and refuses a text whose brackets do not close."""
-    start, cut, depth = text.find("(:init"), text.find("(:goal"), 0
+    start, cut = text.find("(:init"), text.find("(:goal")
     if start < 0 or cut < start:
         raise GameError(
             "the PDDL problem has no ':init' followed by a ':goal': the file is cut or not a game"
@@ -245,17 +257,8 @@ def _parse_goal(text: str) -> Goal:
     """Recognises one of the six goals; anything else is refused rather than played wrongly."""
     atoms = [atom.split() for atom in _ATOM.findall(text)]
     predicates = {atom[0] for atom in atoms if atom}
-    for task_type, mark in (
-        (TaskType.LOOK_AT, "istoggled"),
-        (TaskType.PICK_TWO, "="),
-        (TaskType.CLEAN, "isclean"),
-        (TaskType.COOL, "iscool"),
-        (TaskType.HEAT, "ishot"),
-        (TaskType.PICK_AND_PLACE, "inreceptacle"),
-    ):
-        if mark in predicates:
-            break
-    else:
+    task_type = next((kind for mark, kind in _GOAL_MARKS if mark in predicates), None)
+    if task_type is None:
         raise GameError("the goal is none of ALFWorld's six")
     object_types = [atom[2] for atom in atoms if atom[:1] == ["objecttype"] and len(atom) == 3]
     target_types = [atom[2] for atom in atoms if atom[:1] == ["receptacletype"] and len(atom) == 3]

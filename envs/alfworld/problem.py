@@ -7,14 +7,13 @@ that order; everything else refers to them by index.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ..errors import GameError
 
 # Properties of an object, as bits: the predicates of the official domain, with what is true at the start.
-PICKUPABLE, CLEANABLE, COOLABLE, HEATABLE, SLICEABLE, TOGGLEABLE, IS_RECEPTACLE, IS_COOL = (
-    1 << i for i in range(8)
-)
+PICKUPABLE, CLEANABLE, COOLABLE, HEATABLE = 1, 2, 4, 8
+SLICEABLE, TOGGLEABLE, IS_RECEPTACLE, IS_COOL = 16, 32, 64, 128
 
 
 class TaskType(StrEnum):
@@ -85,6 +84,18 @@ class Problem:
 RECORD_VERSION = 1
 
 Record = list[object]
+_Fields = tuple[
+    int,
+    list[str],
+    list[tuple[str, str, int, bool]],
+    list[tuple[str, str, int]],
+    int,
+    list[tuple[int, int]],
+    list[tuple[int, int]],
+    list[tuple[int, int]],
+    list[tuple[str, list[str]]],
+    tuple[str, str, str],
+]
 
 
 def problem_to_record(problem: Problem) -> Record:
@@ -114,7 +125,9 @@ def problem_from_record(record: Record) -> Problem:
             f"not a game record of version {RECORD_VERSION}: pack the games again with this version"
         )
     try:
-        _, locations, receptacles, objects, agent, inside, at, inner, can_contain, goal = record
+        _, locations, receptacles, objects, agent, inside, at, inner, can_contain, goal = cast(
+            _Fields, record
+        )
         problem = Problem(
             locations=tuple(locations),
             receptacles=tuple([Receptacle(*fields) for fields in receptacles]),

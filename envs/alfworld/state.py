@@ -145,23 +145,20 @@ class State:
         world = self.world
         task_type = world.problem.goal.task_type
         if task_type is TaskType.LOOK_AT:
-            lit = self.toggled & world.goal_lamps
-            near = (
-                any(self.contents[r] & lit for r in world.place(self.location).receptacles) if lit else False
-            )
-            return GoalProgress((self.held >= 0 and world.goal_objects >> self.held & 1) + near, 2)
+            holding = self.held >= 0 and world.goal_objects >> self.held & 1
+            lit = self.toggled & world.goal_lamps & self._objects_here()
+            return GoalProgress(bool(holding) + bool(lit), 2)
         contents = self.contents
         if task_type is TaskType.PICK_TWO:
             wanted = world.goal_objects
-            return GoalProgress(
-                min(2, max((contents[r] & wanted).bit_count() for r in world.goal_receptacles)), 2
-            )
+            most = max([(contents[r] & wanted).bit_count() for r in world.goal_receptacles], default=0)
+            return GoalProgress(min(2, most), 2)
         placed = 0
         for receptacle in world.goal_receptacles:
             placed |= contents[receptacle]
         placed &= world.goal_objects
         if task_type is TaskType.PICK_AND_PLACE:
-            return GoalProgress(placed > 0, 1)
+            return GoalProgress(int(placed > 0), 1)
         treated = {TaskType.CLEAN: self.clean, TaskType.COOL: self.cool, TaskType.HEAT: self.hot}[task_type]
         treated &= world.goal_objects
         return GoalProgress((placed > 0) + (treated > 0) + (placed & treated > 0), 3)
@@ -203,10 +200,7 @@ class State:
             commands += ("help", "inventory", "look")
             commands += [f"open {names[r]}" for r in place.doors if not opened >> r & 1]
             commands += self._takes(place.receptacles)
-        lamps = 0
-        for receptacle in place.receptacles:
-            lamps |= self.contents[receptacle]
-        if lamps := lamps & world.toggleable:
+        if lamps := self._objects_here() & world.toggleable:
             commands += sorted([f"use {world.object_names[o]}" for o in bits(lamps)])
         return commands
 
@@ -218,6 +212,13 @@ class State:
         if len(receptacles) > 1:
             takes.sort()
         return takes
+
+    def _objects_here(self) -> int:
+        """The objects in the receptacles at the agent's location, closed ones included."""
+        here = 0
+        for receptacle in self.world.place(self.location).receptacles:
+            here |= self.contents[receptacle]
+        return here
 
     def _accessible(self, receptacle: int) -> bool:
         """Whether a hand reaches inside: it has no door, or the door is open."""
@@ -340,9 +341,7 @@ class State:
 
     def _use(self, rest: str) -> str | None:
         thing = self.world.object_index.get(rest)
-        if thing is None or not self.world.toggleable >> thing & 1:
-            return None
-        if not any(self.contents[r] >> thing & 1 for r in self.world.place(self.location).receptacles):
+        if thing is None or not (self.world.toggleable & self._objects_here()) >> thing & 1:
             return None
         self.toggled |= 1 << thing
         # Also at the second use: the domain never takes the mark of a toggled object back.

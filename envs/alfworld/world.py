@@ -140,8 +140,8 @@ class World:
         self.goal_lamps = of_type.get(goal.target_type, 0) & self.toggleable
 
         self.introduction = (
-            "-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. Looking quickly around you, "
-            f"you see {indefinite(self.receptacle_names)}.\n\n{sentence}"
+            "-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. "
+            f"Looking quickly around you, you see {indefinite(self.receptacle_names)}.\n\n{sentence}"
         )
         self._places: list[Place | None] = [None] * len(problem.locations)
         self._views: list[dict[int, View]] = [{} for _ in receptacles]

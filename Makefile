@@ -1,0 +1,69 @@
+# Every target sets up what it needs. The virtual environment is .venv; PYTHON chooses the interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Spinning OpenMP threads run many times slower beside a busy neighbour.
+export OMP_WAIT_POLICY := PASSIVE
+
+# Compiling the stock engine needs a C compiler; without one its tests are skipped and say so.
+STOCK := $(if $(shell command -v gcc),$(BIN)/.stock,no-compiler)
+TYPED := build/typed
+
+.PHONY: quickstart test test-slow lint format parity verdicts bench dist clean no-compiler
+
+quickstart: $(BIN)/.base
+	$(BIN)/holdergym quickstart
+
+test: $(BIN)/.dev $(STOCK)
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(BIN)/.dev $(STOCK)
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(BIN)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	rm -rf $(TYPED)
+	$(PIP) install --no-deps --target $(TYPED) .
+	MYPYPATH=$(TYPED) $(BIN)/mypy --python-executable $(BIN)/python -p holdergym
+
+format: $(BIN)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+parity: $(BIN)/.dev $(BIN)/.stock
+	$(BIN)/python benchmarks/parity.py
+
+verdicts: $(BIN)/.dev
+	$(BIN)/python benchmarks/verdicts.py
+
+bench: $(BIN)/.dev $(STOCK)
+	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/generator.py
+	$(BIN)/python benchmarks/evaluate.py
+
+dist: $(BIN)/.dev
+	$(BIN)/python -m build
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+no-compiler:
+	@echo "No gcc: the stock ALFWorld engine is not installed and its tests are skipped (apt-get install build-essential)."
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("HölderGym needs Python 3.11 or newer: set PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(BIN)/.base: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --editable .
+	touch $@
+
+$(BIN)/.dev: $(BIN)/.base
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(BIN)/.stock: $(BIN)/.dev
+	$(PIP) install --constraint constraints.txt --editable '.[dev,alfworld]'
+	touch $@
