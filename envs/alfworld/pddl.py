@@ -159,9 +159,7 @@ def parse_problem(text: str) -> Problem:
             goal=_parse_goal(goal),
         )
     except KeyError as error:
-        raise GameError(
-            f"the id {error.args[0]!r} is used but is neither an object nor a receptacle"
-        ) from None
+        raise GameError(f"the id {error.args[0]!r} is used but is neither an object nor a receptacle") from None
 
 
 def format_problem(problem: Problem, name: str) -> str:
@@ -222,14 +220,10 @@ def _sections(text: str) -> tuple[str, str]:
     """Cuts out the facts and the goal, and refuses a text whose brackets do not close."""
     start, cut = text.find("(:init"), text.find("(:goal")
     if start < 0 or cut < start:
-        raise GameError(
-            "the PDDL problem has no ':init' followed by a ':goal': the file is cut or not a game"
-        )
-    depth = text.count("(") - text.count(")")
-    if depth:
-        raise GameError(
-            f"the PDDL problem has {abs(depth)} {'un' if depth > 0 else 'over'}closed brackets: it is cut"
-        )
+        raise GameError("the PDDL problem has no ':init' before a ':goal': it is cut short or not a game")
+    opening, closing = text.count("("), text.count(")")
+    if opening != closing:
+        raise GameError(f"the PDDL problem has {opening} '(' but {closing} ')': it is cut short")
     return text[start + len("(:init") : cut], text[cut:]
 
 

@@ -121,13 +121,9 @@ def problem_from_record(record: Record) -> Problem:
         GameError: If the record is of another version or not a record.
     """
     if not isinstance(record, list) or len(record) != 10 or record[0] != RECORD_VERSION:
-        raise GameError(
-            f"not a game record of version {RECORD_VERSION}: pack the games again with this version"
-        )
+        raise GameError(f"not a game record of version {RECORD_VERSION}: pack the games again with this version")
     try:
-        _, locations, receptacles, objects, agent, inside, at, inner, can_contain, goal = cast(
-            _Fields, record
-        )
+        _, locations, receptacles, objects, agent, inside, at, inner, can_contain, goal = cast(_Fields, record)
         problem = Problem(
             locations=tuple(locations),
             receptacles=tuple([Receptacle(*fields) for fields in receptacles]),

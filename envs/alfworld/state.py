@@ -226,11 +226,7 @@ class State:
 
     def _receptacle_here(self, name: str) -> int | None:
         receptacle = self.world.receptacle_index.get(name)
-        return (
-            receptacle
-            if receptacle is not None and self.world.location_of[receptacle] == self.location
-            else None
-        )
+        return receptacle if receptacle is not None and self.world.location_of[receptacle] == self.location else None
 
     def _contents_text(self, receptacle: int) -> str:
         name = self.world.receptacle_names[receptacle]
