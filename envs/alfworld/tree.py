@@ -1,0 +1,193 @@
+"""The official folder tree, as ``alfworld-download`` makes it: ``json_2.1.1/SPLIT/TASK/TRIAL/game.tw-pddl``."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import GameError, HolderGymError, UnknownNameError
+from .dialect import recognise
+from .game import Game
+from .pddl import parse_problem
+from .problem import TaskType
+
+VERSION_FOLDER = "json_2.1.1"
+GAME_FILE = "game.tw-pddl"
+
+# The largest released game file has 135 kB. A file past this is no game, and reading it might never end.
+MAX_FILE_BYTES = 4 * 2**20
+
+# The stock engine leaves these out by the same test on the folder's name (`AlfredTWEnv.collect_game_files`).
+_LEFT_OUT_NAMES = ("movable", "Sliced")
+
+
+class LeftOut(NamedTuple):
+    """A trial folder whose game is not in the panel, as in the stock engine, and why."""
+
+    folder: Path
+    reason: str
+
+
+class Listing(NamedTuple):
+    """The game files of a split, sorted folder by folder, and the trial folders that give no game."""
+
+    files: tuple[Path, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+class GameFile(NamedTuple):
+    """The five entries of a ``game.tw-pddl``, of the right types but not yet understood."""
+
+    domain: str
+    grammar: str
+    problem: str
+    solvable: bool
+    walkthrough: tuple[str, ...] | None
+
+
+def find_root(path: Path) -> Path:
+    """Finds the folder ``json_2.1.1`` of a tree.
+
+    Args:
+        path: The folder that holds ``json_2.1.1``, or ``json_2.1.1`` itself.
+
+    Raises:
+        HolderGymError: If it is elsewhere (the message says where, if it is near) or nowhere.
+    """
+    path = path.absolute()
+    if path.name == VERSION_FOLDER and path.is_dir():
+        return path
+    if (path / VERSION_FOLDER).is_dir():
+        return path / VERSION_FOLDER
+    for folder in path.parents:
+        if folder.name == VERSION_FOLDER:
+            raise HolderGymError(f"{path} is inside a tree of games: give its root, --data {folder.parent}")
+    below = [folder for folder in _subfolders(path) if (folder / VERSION_FOLDER).is_dir()]
+    if below:
+        raise HolderGymError(f"no folder {VERSION_FOLDER} in {path}: give --data {below[0]}")
+    raise HolderGymError(
+        f"no folder {VERSION_FOLDER} in {path}: give the folder that `alfworld-download` filled, or a file "
+        "made by `holdergym games pack`"
+    )
+
+
+def list_splits(root: Path) -> tuple[str, ...]:
+    """Names the splits of a tree, sorted.
+
+    Args:
+        root: The folder ``json_2.1.1``.
+
+    Raises:
+        HolderGymError: If there is none.
+    """
+    splits = tuple(folder.name for folder in _subfolders(root))
+    if not splits:
+        raise HolderGymError(f"{root} is empty: run `alfworld-download` again, or give another --data")
+    return splits
+
+
+def list_games(root: Path, split: str) -> Listing:
+    """Finds the game files of a split. Looks exactly two folders deep, so links cannot lead it in a circle.
+
+    Raises:
+        UnknownNameError: If there is no such split.
+        GameError: If a game file is not two folders deep, or a folder name cannot be part of a task id.
+    """
+    folder = root / split
+    splits = list_splits(root)
+    if split not in splits:
+        raise UnknownNameError(f"panel of {root}:", split, splits)
+    files: list[Path] = []
+    left_out: list[LeftOut] = []
+    for task in _subfolders(folder):
+        if os.path.lexists(task / GAME_FILE):
+            raise GameError(f"{task / GAME_FILE}: stands one folder too high: move it to TASK/TRIAL/{GAME_FILE}")
+        for trial in _subfolders(task):
+            if not (task.name + trial.name).isprintable():
+                raise GameError(f"{str(trial)!r}: the folder's name is not plain UTF-8 text: rename it")
+            if any(word in str(trial.relative_to(root)) for word in _LEFT_OUT_NAMES):
+                left_out.append(LeftOut(trial, "movable receptacle or sliced object, as in the stock engine"))
+            elif os.path.lexists(trial / GAME_FILE):
+                files.append(trial / GAME_FILE)
+            else:
+                left_out.append(LeftOut(trial, f"no {GAME_FILE}"))
+    return Listing(tuple(files), tuple(left_out))
+
+
+def read_file(path: Path) -> GameFile:
+    """Reads a game file and checks that it has the five entries.
+
+    Raises:
+        GameError: If it cannot be read, is too large, is cut, or lacks an entry.
+    """
+    again = "get it again with `alfworld-download -f`"
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise GameError(f"{path}: is not a regular file: {again}")
+        if status.st_size > MAX_FILE_BYTES:
+            raise GameError(f"{path}: has {status.st_size:,} bytes, too many for a game: {again}")
+        content = path.read_bytes()
+    except OSError as error:
+        raise GameError(f"{path}: cannot be read ({error.strerror}): mend or remove it") from None
+    try:
+        entries = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise GameError(f"{path}: is cut or is not JSON ({error}): {again}") from None
+    if not isinstance(entries, dict):
+        raise GameError(f"{path}: is not a game but a JSON {type(entries).__name__}: {again}")
+    texts = []
+    for key in ("pddl_domain", "grammar", "pddl_problem"):
+        if not isinstance(entries.get(key), str):
+            raise GameError(f"{path}: has no text under {key!r}: {again}")
+        texts.append(entries[key])
+    solvable, walkthrough = entries.get("solvable"), entries.get("walkthrough")
+    if not isinstance(solvable, bool):
+        raise GameError(f"{path}: was never marked solvable or not: finish `alfworld-generate`, or remove it")
+    if walkthrough is None:
+        return GameFile(*texts, solvable, None)
+    if not isinstance(walkthrough, list) or not all(isinstance(command, str) for command in walkthrough):
+        raise GameError(f"{path}: its walkthrough is not a list of commands: {again}")
+    return GameFile(*texts, solvable, tuple(walkthrough))
+
+
+def make_game(path: Path, file: GameFile) -> Game:
+    """Makes the game of a file that was read; its id comes from the last three folders.
+
+    Raises:
+        GameError: If the domain, grammar or problem is not one of ALFWorld's.
+    """
+    try:
+        wording = recognise(file.domain, file.grammar)
+        problem = parse_problem(file.problem)
+    except GameError as error:
+        raise GameError(f"{path}: {error}") from None
+    return Game.make(
+        task_id_of(path),
+        problem,
+        wording.sentence,
+        file.walkthrough,
+        dialect=wording.dialect,
+        source=str(path),
+    )
+
+
+def task_id_of(path: Path) -> str:
+    """The task id of a game file: ``alfworld/SPLIT/TASK/TRIAL``, from the last folders of its path."""
+    return "/".join(("alfworld", *path.parts[-4:-1]))
+
+
+def type_in_name(task_id: str) -> TaskType | None:
+    """The task type that the folder's name claims (``pick_and_place_simple-Mug-None-Desk-301``), if any."""
+    claimed = task_id.split("/")[-2].partition("-")[0]
+    return TaskType(claimed) if claimed in set(TaskType) else None
+
+
+def _subfolders(path: Path) -> list[Path]:
+    """The folders in a folder, sorted by name; hidden ones are no part of a data set."""
+    try:
+        found = [entry.name for entry in os.scandir(path) if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError as error:
+        raise HolderGymError(f"{path}: cannot be listed ({error.strerror}): give another --data") from None
+    return [path / name for name in sorted(found)]
