@@ -9,8 +9,9 @@ from ..errors import GameError, HolderGymError, UnknownNameError
 from ..panel import Panel
 from .dialect import Dialect
 from .game import Game, StoredGame
+from .game_file import make_game, read_file
 from .pack import is_pack, list_panels, read_pack
-from .tree import GAME_FILE, LeftOut, find_root, list_games, list_splits, make_game, read_file
+from .tree import GAME_FILE, LeftOut, find_root, list_games, list_splits
 from .world import World
 
 __all__ = ["BUILTIN_PANELS", "RELEASED", "Game", "Games", "find_data", "open_games", "panel_names"]

@@ -44,7 +44,7 @@ class _Entry(NamedTuple):
 
     name: str
     full_size: int
-    count: int
+    games: int
     sha256: str
     start: int
     stop: int
@@ -76,7 +76,7 @@ def write_pack(path: Path, panels: Iterable[PackedPanel]) -> None:
                 )
         rows = [[g.task.id, g.task.type, g.task.digest, g.task.metadata["dialect"], g.walkthrough] for g in games]
         member = _compress(b"\n".join([_to_json(rows), *(game.facts for game in games)]) + b"\n")
-        entry = {"name": panel.name, "full_size": panel.full_size, "count": len(games)}
+        entry = {"name": panel.name, "full_size": panel.full_size, "games": len(games)}
         entries.append({**entry, "sha256": panel.sha256, "bytes": len(member)})
         members.append(member)
     header = _compress(_to_json({"format": FORMAT, "version": VERSION, "panels": entries}) + b"\n")
@@ -120,7 +120,7 @@ def read_pack(path: Path, name: str) -> PackedPanel:
     except (ValueError, TypeError, RecursionError):
         raise _damaged(path) from None
     panel = Panel(name, tuple(game.task for game in games), entry.full_size)
-    if len(games) != entry.count or panel.sha256 != entry.sha256:
+    if len(games) != entry.games or panel.sha256 != entry.sha256:
         raise _damaged(path)
     return PackedPanel(panel, games)
 
@@ -149,7 +149,7 @@ def _read_header(path: Path, content: bytes) -> list[_Entry]:
     try:
         for panel in fields["panels"]:
             stop = start + int(panel["bytes"])
-            sizes = int(panel["full_size"]), int(panel["count"])
+            sizes = int(panel["full_size"]), int(panel["games"])
             entries.append(_Entry(str(panel["name"]), *sizes, str(panel["sha256"]), start, stop))
             start = stop
     except (KeyError, TypeError, ValueError):
