@@ -32,8 +32,9 @@ class Wording(NamedTuple):
 
 _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _PUT_TEMPLATE = re.compile(r'template\s*::\s*"put \{o\} in/on \{r\}"')
-# The stock text generator would expand or choke on these; no released task sentence has one.
-_GRAMMAR_SIGNS = re.compile(r'[\[\]{}#|"\\\n\r\t]')
+_SENTENCE_START = "Your task is to: "
+# The stock text generator expands, cuts at or chokes on these; no released task sentence has one.
+_GRAMMAR_SIGNS = re.compile(r'[][{}<>#|"\\\n\r\t]')
 
 # sha256 of the texts, the grammars' with the task sentence replaced by {TASK}. The packages alfworld 0.4.0 to
 # 0.4.2 ship other texts than the released games carry: their domain does not clean in a SinkType receptacle
@@ -65,6 +66,8 @@ def recognise(domain: str, grammar: str) -> Wording:
         sentence = str(json.loads(f'"{task[1]}"'))
     except ValueError:
         raise GameError(f"the task sentence {task[1]!r} is not a JSON string") from None
+    if not sentence.startswith(_SENTENCE_START):
+        raise GameError(f"the task sentence {sentence!r} does not start with {_SENTENCE_START!r}")
     odd = _GRAMMAR_SIGNS.search(sentence)
     if odd:
         raise GameError(
