@@ -52,7 +52,7 @@ def file_layer(path: Path) -> Layer:
         raise ConfigError(f"cannot read the config file {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"the config file {path} is not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"the config file {path} is not valid TOML: {error}") from None
 
 
@@ -135,7 +135,7 @@ def first_difference(first: object, second: object, leave_out: Sequence[str] = (
 def _value(text: str) -> object:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
 
 

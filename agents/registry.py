@@ -1,0 +1,84 @@
+"""Agents by name: what can be set for each, and how it is made."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from ..envs.alfworld.games import Games
+    from .agent import Agent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomSettings:
+    """Draws among the admissible commands, seeded."""
+
+    name: Literal["random"] = "random"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertSettings:
+    """Follows a shortest plan, found by a search with full knowledge of the game."""
+
+    name: Literal["expert"] = "expert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkthroughSettings:
+    """Gives the commands of the walkthrough in the game file."""
+
+    name: Literal["walkthrough"] = "walkthrough"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaySettings:
+    """Gives the commands of an earlier run again; set agent.path to its episodes.jsonl."""
+
+    name: Literal["replay"] = "replay"
+    path: Path
+
+
+AgentSettings = RandomSettings | ExpertSettings | WalkthroughSettings | ReplaySettings
+
+_KINDS = (RandomSettings, ExpertSettings, WalkthroughSettings, ReplaySettings)
+
+
+class AgentEntry(NamedTuple):
+    """An agent as lists show it."""
+
+    name: str
+    description: str
+
+
+def agent_entries() -> tuple[AgentEntry, ...]:
+    """All agents that ``make_agent`` makes, by name."""
+    return tuple(sorted(AgentEntry(_name_of(kind), (kind.__doc__ or "").strip()) for kind in _KINDS))
+
+
+def _name_of(kind: type[AgentSettings]) -> str:
+    name = kind.__dataclass_fields__["name"].default
+    assert isinstance(name, str)
+    return name
+
+
+def make_agent(settings: AgentSettings, games: "Games") -> "Agent":
+    """Makes the agent that the settings name.
+
+    Args:
+        settings: Settings of one agent.
+        games: The games to be played; some scripted agents look into them.
+
+    Raises:
+        HolderGymError: If a file that the agent needs cannot be read.
+    """
+    from .scripted import ExpertAgent, RandomAgent, ReplayAgent, WalkthroughAgent
+
+    match settings:
+        case RandomSettings():
+            return RandomAgent()
+        case ExpertSettings():
+            return ExpertAgent(games)
+        case WalkthroughSettings():
+            return WalkthroughAgent(games)
+        case ReplaySettings(path=path):
+            return ReplayAgent(path)

@@ -1,0 +1,104 @@
+"""Plays a panel into a run folder: every task and sample exactly once, however often it is interrupted."""
+
+import queue
+import sys
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing
+
+import gymnasium
+from tqdm import tqdm
+
+from ..agents.agent import episode_seed
+from ..agents.rollout import play_episode
+from ..agents.trajectory import Outcome
+from ..envs.errors import ConfigError
+from .arena import Arena, open_arena
+from .config import EvalConfig
+from .episode import Episode
+from .provenance import begin_session
+from .results import Slot
+from .run import Run
+from .run_folder import Plan, RunFolder
+
+
+def evaluate(
+    config: EvalConfig,
+    *,
+    resume: bool = False,
+    progress: bool = False,
+    say: Callable[[str], None] = lambda message: None,
+) -> Run:
+    """Plays what is not there yet, writes the summary and returns the run.
+
+    Args:
+        config: The settings; ``config.out`` is the run folder.
+        resume: Whether to go on with an interrupted run: finished episodes stay, those that ended as
+            ``error`` or ``timeout`` are played again.
+        progress: Whether to show a progress bar on standard error.
+        say: Told in one line what was found or repaired in the folder.
+
+    Raises:
+        ConfigError: If ``config.out`` is not set.
+        RunError: If the folder cannot be used (see ``RunFolder``); finished episodes are never lost.
+        HolderGymError: If the games or the agent cannot be loaded.
+    """
+    if config.out is None:
+        raise ConfigError("the setting 'out' is missing: give --out FOLDER")
+    arena = open_arena(config)
+    agent = arena.agent
+    plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint)
+    session = begin_session(None if config.data is None else str(config.data), config.workers)
+    slots = plan.schedule.slots()
+    with RunFolder(config.out, plan, session, resume=resume, say=say) as folder:
+        missing = [slot for slot in slots if slot not in folder.finished]
+        bar = tqdm(
+            total=len(slots),
+            initial=len(slots) - len(missing),
+            desc=f"{agent.name} on {arena.panel.label}",
+            unit=" episodes",
+            file=sys.stderr,
+            disable=not progress,
+            dynamic_ncols=True,
+        )
+        with bar, closing(_play(arena, missing, config.workers)) as episodes:
+            won = 0
+            for played, episode in enumerate(episodes, start=1):
+                folder.append(episode)
+                won += episode.trajectory.outcome is Outcome.WON
+                bar.set_postfix_str(f"won {won}/{played}", refresh=False)
+                bar.update()
+        return folder.summarise()
+
+
+def _play(arena: Arena, slots: Sequence[Slot], workers: int) -> Generator[Episode]:
+    """Yields episodes as they end. Closing it ends all environments."""
+    if not slots:
+        return
+    with ExitStack() as opened:
+        envs: queue.SimpleQueue[gymnasium.Env[str, str]] = queue.SimpleQueue()
+        for _ in range(min(workers, len(slots))):
+            envs.put(opened.enter_context(closing(arena.make_env())))
+
+        def play(slot: Slot) -> Episode:
+            env = envs.get()
+            try:
+                return _play_one(arena, env, slot)
+            finally:
+                envs.put(env)
+
+        if workers == 1:
+            yield from map(play, slots)
+            return
+        # Threads suffice: an environment of the stock engine is a process of its own, and its thread waits.
+        players = ThreadPoolExecutor(workers, thread_name_prefix="player")
+        opened.callback(players.shutdown, cancel_futures=True)
+        for future in as_completed(players.submit(play, slot) for slot in slots):
+            yield future.result()
+
+
+def _play_one(arena: Arena, env: gymnasium.Env[str, str], slot: Slot) -> Episode:
+    task = arena.panel.task(slot.task_id)
+    seed = episode_seed(arena.config.seed, slot.task_id, slot.sample)
+    trajectory = play_episode(env, arena.agent, task, slot.sample, seed)
+    return Episode(trajectory, arena.shortest(slot.task_id))

@@ -1,0 +1,216 @@
+"""A run folder as it is written: one process at a time, from its first to its last episode."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from ..envs.panel import Panel
+from ..envs.settings import first_difference
+from .config import CIRCUMSTANCES, EvalConfig
+from .episode import Episode
+from .errors import RunError
+from .files import write_atomically
+from .journal import Journal, repair_journal
+from .lock import FolderLock
+from .manifest import SCHEMA, Manifest, PanelEntry, read_manifest
+from .provenance import Session
+from .results import Schedule, Slot
+from .run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, read_config, read_results, read_run
+from .summary import summary_text
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be played, before anything is written.
+
+    Attributes:
+        config: The resolved settings.
+        panel: The tasks.
+        dialect: Wording of the games.
+        agent: Short name of the agent.
+        agent_fingerprint: The name with every setting that can change an action.
+    """
+
+    config: EvalConfig
+    panel: Panel
+    dialect: str
+    agent: str
+    agent_fingerprint: str
+
+    @property
+    def schedule(self) -> Schedule:
+        """The slots to be played."""
+        return Schedule(self.panel, self.config.samples, self.config.seed, self.agent_fingerprint)
+
+
+class RunFolder:
+    """A run folder, locked and opened for appending. Use it in a ``with`` statement.
+
+    Attributes:
+        path: The folder.
+        finished: Slots whose episode is there and has not failed; they are not played again.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        plan: Plan,
+        session: Session,
+        *,
+        resume: bool = False,
+        say: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        """Makes a new folder, or opens an interrupted one to go on.
+
+        Args:
+            path: The folder.
+            plan: What is to be played.
+            session: Who is starting, for the manifest.
+            resume: Whether to go on with what the folder holds. Where it holds nothing yet, a new run begins.
+            say: Told in one line what was repaired or found.
+
+        Raises:
+            RunError: If the folder holds a run and ``resume`` is false, holds a run with other settings, is
+                damaged, is in use, or cannot be written.
+        """
+        self.path = path
+        self._plan = plan
+        with ExitStack() as opened:
+            _make_folder(path)
+            lock = FolderLock(path)
+            opened.callback(lock.release)
+            if (path / MANIFEST).exists():
+                self.finished = self._continue(session, resume, say)
+            else:
+                self.finished = self._begin(session)
+            self._journal = opened.enter_context(Journal(path / EPISODES))
+            self._opened = opened.pop_all()
+
+    def append(self, episode: Episode) -> None:
+        """Adds a finished episode.
+
+        Raises:
+            RunError: If it cannot be written; all episodes before it are safe.
+        """
+        self._journal.append(episode)
+
+    def summarise(self) -> Run:
+        """Writes ``summary.json`` from the other files, marks the session as finished, and reads it all.
+
+        Raises:
+            RunError: If a file cannot be read or written.
+        """
+        self._journal.sync()
+        run = read_run(self.path)
+        write_atomically(self.path / SUMMARY, summary_text(run))
+        if self._manifest.sessions[-1].finished is None:
+            self._write_manifest(self._manifest.finished())
+        return run
+
+    def close(self) -> None:
+        """Closes the files and lets the next process in."""
+        self._opened.close()
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begin(self, session: Session) -> frozenset[Slot]:
+        """Sets up a new run. The manifest comes last: a folder without one has no episodes."""
+        plan = self._plan
+        write_atomically(self.path / CONFIG, plan.config.to_toml())
+        self._write_manifest(
+            Manifest(
+                schema=SCHEMA,
+                config_sha256=plan.config.sha256,
+                dialect=plan.dialect,
+                agent=plan.agent,
+                agent_fingerprint=plan.agent_fingerprint,
+                sessions=(session,),
+                panel=PanelEntry.of(plan.panel),
+            )
+        )
+        return frozenset()
+
+    def _continue(self, session: Session, resume: bool, say: Callable[[str], None]) -> frozenset[Slot]:
+        """Checks that the folder holds a part of this very run, and repairs a torn last line."""
+        self._manifest = read_manifest(self.path / MANIFEST)
+        if not resume:
+            _refuse_to_overwrite(self.path)
+        _refuse_difference(self.path, self._manifest, self._plan)
+        torn = repair_journal(self.path / EPISODES)
+        if torn:
+            say(f"{self.path / EPISODES}: cut off a half-written last line of {torn} bytes; it is played again")
+        results = read_results(self.path, self._plan.schedule).results
+        finished = frozenset(Slot(r.task_id, r.sample) for r in results if r.outcome.finished)
+        total = len(self._plan.schedule.slots())
+        failed = len(results) - len(finished)
+        again = f", {failed} failed ones are played again" if failed else ""
+        say(f"{self.path}: {len(finished)} of {total} episodes are there{again}")
+        if len(finished) < total:
+            self._write_manifest(self._manifest.started_again(session))
+        return finished
+
+    def _write_manifest(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        write_atomically(self.path / MANIFEST, manifest.to_json())
+
+
+def _make_folder(path: Path) -> None:
+    """Makes the folder; one that holds other files than a run's is not touched."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        present = {entry.name for entry in path.iterdir()}
+    except OSError as error:
+        raise RunError(f"cannot make the run folder {path}: {error.strerror}") from None
+    # What a process that was killed in the first moments may leave.
+    begun = {".lock", CONFIG, *(f".{name}.new" for name in (CONFIG, MANIFEST))}
+    if MANIFEST not in present and present - begun:
+        raise RunError(
+            f"{path} is not empty (it holds {min(present - begun)!r}) and is not a run folder: choose another --out"
+        )
+
+
+def _refuse_to_overwrite(path: Path) -> None:
+    run = read_run(path)
+    done = sum(result.outcome.finished for result in run.results)
+    if run.complete:
+        raise RunError(
+            f"{path} already holds a finished run of {done} episodes: choose another --out, or show it with "
+            f"`holdergym leaderboard {path}`"
+        )
+    raise RunError(
+        f"{path} holds an unfinished run ({done} of {run.expected} episodes): add --resume to go on, "
+        "or choose another --out"
+    )
+
+
+def _refuse_difference(path: Path, manifest: Manifest, plan: Plan) -> None:
+    """Refuses to go on with a run as another one."""
+    saved = read_config(path)
+    changed = first_difference(saved, plan.config, leave_out=CIRCUMSTANCES)
+    if changed:
+        raise RunError(
+            f"cannot resume {path}: the setting {changed.key!r} is {_shown(changed.first)} there and "
+            f"{_shown(changed.second)} here; leave it out, or choose another --out"
+        )
+    if manifest.panel.sha256 != plan.panel.sha256:
+        raise RunError(
+            f"cannot resume {path}: the games of panel {plan.panel.label!r} are not those it began with "
+            f"(sha256 {manifest.panel.sha256[:12]} there, {plan.panel.sha256[:12]} here): give the same --data"
+        )
+    if manifest.agent_fingerprint != plan.agent_fingerprint:
+        raise RunError(
+            f"cannot resume {path}: it was played by {manifest.agent_fingerprint!r}, and this agent is "
+            f"{plan.agent_fingerprint!r}: choose another --out"
+        )
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else repr(value)

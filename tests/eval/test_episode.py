@@ -1,0 +1,113 @@
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from holdergym.agents.trajectory import Outcome, Trajectory, Turn
+from holdergym.eval.episode import Episode, EpisodeFormatError, episode_from_line, episode_to_line
+from hypothesis import given
+from hypothesis import strategies as st
+
+# Any text at all, with half surrogate pairs, line separators and NUL.
+texts = st.text(st.characters(exclude_categories=()), max_size=20)
+counts = st.integers(0, 2**48)
+shares = st.floats(0, 1)
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> Turn:
+    tokens = draw(st.none() | st.lists(st.integers(0, 150_000), max_size=4).map(tuple))
+    return Turn(
+        observation=draw(texts),
+        action=draw(texts),
+        valid=draw(st.booleans()),
+        reward=draw(st.floats(allow_nan=False)),
+        reply=draw(st.none() | texts),
+        prompt_ids=tokens,
+        response_ids=tokens,
+        logprobs=None if tokens is None else tuple(-0.1 * token for token in tokens),
+        agent_seconds=draw(st.integers(0, 10**9)) / 1e6,
+        env_seconds=draw(st.integers(0, 10**9)) / 1e6,
+    )
+
+
+@st.composite
+def episodes(draw: st.DrawFn) -> Episode:
+    trajectory = Trajectory(
+        task_id=draw(texts),
+        task_type=draw(texts),
+        sample=draw(counts),
+        seed=draw(counts),
+        agent=draw(texts),
+        turns=tuple(draw(st.lists(turns(), max_size=3))),
+        outcome=draw(st.sampled_from(Outcome)),
+        goal_condition_success_rate=draw(shares),
+        final_observation=draw(texts),
+        reason=draw(texts),
+    )
+    return Episode(trajectory, draw(st.none() | counts))
+
+
+@given(episodes())
+def test_what_is_written_is_read_again(episode: Episode) -> None:
+    line = episode_to_line(episode)
+    assert line.endswith("\n")
+    assert line.count("\n") == 1
+    assert line.isascii()
+    assert episode_from_line(line.encode()) == episode
+
+
+@given(episodes(), st.data())
+def test_a_cut_line_is_never_taken_for_an_episode(episode: Episode, data: st.DataObject) -> None:
+    line = episode_to_line(episode).encode()
+    cut = data.draw(st.integers(0, len(line) - 2))
+    with pytest.raises(EpisodeFormatError):
+        episode_from_line(line[:cut])
+
+
+def test_log_probabilities_that_are_not_finite_survive(make_episode) -> None:
+    turn = Turn("o", "a", True, 0.0, logprobs=(-math.inf, -0.5))
+    episode = make_episode(0)
+    episode = replace(episode, trajectory=replace(episode.trajectory, turns=(turn,)))
+    assert episode_from_line(episode_to_line(episode).encode()) == episode
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": 2}, "schema version 2 .* upgrade holdergym"),
+        ({"schema": 0}, "no schema version 0"),
+        ({"schema": True}, "'schema' is True"),
+        ({"schema": None}, "'schema' is None"),
+        ({"task_id": 3}, "'task_id' is 3, which is not a str"),
+        ({"task_id": ...}, "'task_id' is missing"),
+        ({"sample": -1}, "'sample' is -1, which is negative"),
+        ({"sample": 1.0}, "'sample' is 1.0"),
+        ({"outcome": "victory"}, "no outcome 'victory'"),
+        ({"goal_condition_success_rate": 1.5}, "not between 0 and 1"),
+        ({"goal_condition_success_rate": math.nan}, "not between 0 and 1"),
+        ({"goal_condition_success_rate": True}, "is True, which is not a float"),
+        ({"shortest": -2}, "negative"),
+        ({"turns": {}}, "'turns' is {}"),
+        ({"turns": [3]}, "a turn is not a JSON object"),
+        ({"turns": [{"observation": "o"}]}, "'action' is missing"),
+    ],
+)
+def test_a_wrong_field_is_named(make_episode, change: dict[str, object], message: str) -> None:
+    record = {**json.loads(episode_to_line(make_episode(0))), **change}
+    record = {key: value for key, value in record.items() if value is not ...}
+    with pytest.raises(EpisodeFormatError, match=message):
+        episode_from_line(json.dumps(record).encode())
+
+
+@pytest.mark.parametrize("line", [b"", b"\0\0\0", b"[]", b"3", b"\xff", b"{}", b"[" * 5000])
+def test_a_line_that_is_no_episode(line: bytes) -> None:
+    with pytest.raises(EpisodeFormatError):
+        episode_from_line(line)
+
+
+def test_token_ids_of_the_wrong_type_are_refused(make_episode) -> None:
+    record = json.loads(episode_to_line(make_episode(0)))
+    record["turns"][0]["response_ids"] = [1, "2"]
+    with pytest.raises(EpisodeFormatError, match="'response_ids'"):
+        episode_from_line(json.dumps(record).encode())
