@@ -121,7 +121,7 @@ def open_games(panel: str | None = None, data: str | os.PathLike[str] | None = N
     if panel in BUILTIN_PANELS:
         if data is not None:
             raise HolderGymError(f"panel {panel!r} is generated: leave out --data, or name a panel of {data}")
-        from .generator import builtin_games
+        from .builtin import builtin_games
 
         return builtin_games(panel)
     path = find_data(data)

@@ -1,11 +1,16 @@
 """The official folder tree, as ``alfworld-download`` makes it: ``json_2.1.1/SPLIT/TASK/TRIAL/game.tw-pddl``."""
 
+import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GameError, HolderGymError, UnknownNameError
-from .problem import TaskType
+from .game import Game
+from .game_file import format_game
+from .pddl import format_problem
+from .problem import Problem, TaskType
 
 VERSION_FOLDER = "json_2.1.1"
 GAME_FILE = "game.tw-pddl"
@@ -45,9 +50,9 @@ def find_root(path: Path) -> Path:
     for folder in path.parents:
         if folder.name == VERSION_FOLDER:
             raise HolderGymError(f"{path} is inside a tree of games: give its root, --data {folder.parent}")
-    below = [folder for folder in _subfolders(path) if (folder / VERSION_FOLDER).is_dir()]
+    below = [str(folder) for folder in _subfolders(path) if (folder / VERSION_FOLDER).is_dir()]
     if below:
-        raise HolderGymError(f"no folder {VERSION_FOLDER} in {path}: give --data {below[0]}")
+        raise HolderGymError(f"no folder {VERSION_FOLDER} in {path}: give --data {' or '.join(below[:3])}")
     raise HolderGymError(
         f"no folder {VERSION_FOLDER} in {path}: give the folder that `alfworld-download` filled, or a file "
         "made by `holdergym games pack`"
@@ -97,6 +102,37 @@ def list_games(root: Path, split: str) -> Listing:
     return Listing(tuple(files), tuple(left_out))
 
 
+def write_games(path: Path, games: Iterable[Game]) -> int:
+    """Writes games as a tree that ``open_games`` and the stock engine read, and counts them.
+
+    Beside each ``game.tw-pddl`` stand ``initial_state.pddl`` and a ``traj_data.json`` with what the stock engine's
+    loader and hand-coded expert look up; ``logic/`` gets the domain and the grammar.
+
+    Args:
+        path: The root: ``json_2.1.1/SPLIT/TASK/TRIAL/`` are made below it from the task ids.
+        games: Games of dialect 0.4.
+
+    Raises:
+        HolderGymError: If a file cannot be written.
+    """
+    from .domain import DOMAIN, GRAMMAR
+
+    count = 0
+    try:
+        _write(path / "logic" / "alfred.pddl", DOMAIN)
+        _write(path / "logic" / "alfred.twl2", GRAMMAR)
+        for game in games:
+            _, split, task, trial = game.task.id.split("/")
+            folder = path / VERSION_FOLDER / split / task / trial
+            _write(folder / GAME_FILE, format_game(game))
+            _write(folder / "initial_state.pddl", format_problem(game.problem, trial))
+            _write(folder / "traj_data.json", json.dumps(_trajectory(trial, game.problem)))
+            count += 1
+    except OSError as error:
+        raise HolderGymError(f"{error.filename}: cannot be written ({error.strerror}): choose another --out") from None
+    return count
+
+
 def type_in_name(task_id: str) -> TaskType | None:
     """The task type that the folder's name claims (``pick_and_place_simple-Mug-None-Desk-301``), if any."""
     claimed = task_id.split("/")[-2].partition("-")[0]
@@ -105,8 +141,35 @@ def type_in_name(task_id: str) -> TaskType | None:
 
 def _subfolders(path: Path) -> list[Path]:
     """The folders in a folder, sorted by name; hidden ones are no part of a data set."""
+    found = []
     try:
-        found = [entry.name for entry in os.scandir(path) if entry.is_dir() and not entry.name.startswith(".")]
+        for entry in os.scandir(path):
+            if entry.name.startswith("."):
+                continue
+            if entry.is_symlink() and not os.path.exists(entry):
+                raise GameError(f"{entry.path}: is a link that leads nowhere: mend or remove it")
+            if entry.is_dir():
+                found.append(entry.name)
     except OSError as error:
         raise HolderGymError(f"{path}: cannot be listed ({error.strerror}): give another --data") from None
     return [path / name for name in sorted(found)]
+
+
+def _trajectory(trial: str, problem: Problem) -> dict[str, object]:
+    """What ``AlfredTWEnv`` and ``HandCodedTWAgent`` read from a ``traj_data.json``."""
+    kind, thing, target = problem.goal
+    thing, target = thing.removesuffix("type"), target.removesuffix("type")
+    lamp = kind is TaskType.LOOK_AT
+    parameters = {
+        "mrecep_target": "",
+        "object_sliced": False,
+        "object_target": thing,
+        "parent_target": "" if lamp else target,
+        "toggle_target": target if lamp else "",
+    }
+    return {"task_id": trial, "task_type": str(kind), "pddl_params": parameters}
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

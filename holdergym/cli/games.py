@@ -1,6 +1,7 @@
 """``holdergym games``: list, verify, pack and generate ALFWorld games."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +18,10 @@ from ..envs.alfworld.games import (
     open_games,
     panel_names,
 )
+from ..envs.alfworld.generator import DIFFICULTIES, generate_games
 from ..envs.alfworld.pack import PackedPanel, write_pack
 from ..envs.alfworld.problem import TaskType
-from ..envs.alfworld.tree import LeftOut, find_root, list_games
+from ..envs.alfworld.tree import VERSION_FOLDER, LeftOut, find_root, list_games, write_games
 from ..envs.alfworld.verify import Verdict, verify_files, verify_stored
 from ..envs.errors import GameError, HolderGymError
 
@@ -120,6 +122,44 @@ def pack(data: Path | None, panels: tuple[str, ...], out: Path, force: bool) -> 
     click.echo(f"{out}: {count} games in {out.stat().st_size:,} bytes")
 
 
+@command.command()
+@click.option("--seed", default=0, show_default=True, help="Seed of the first game; the next ones count up.")
+@click.option("--count", default=60, show_default=True, help="Number of games; the six task types by turns.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder that gets json_2.1.1.")
+@click.option(
+    "--difficulty",
+    default="full",
+    show_default=True,
+    help=f"Size of the rooms: {', '.join(DIFFICULTIES)}, or a number from 0 to 1.",
+)
+@click.option("--panel", default="generated", show_default=True, help="Name of the split to write.")
+def generate(seed: int, count: int, out: Path, difficulty: str, panel: str) -> None:
+    """Generate solvable games in the official format, which the stock engine plays too.
+
+    \b
+    Example:
+      holdergym games generate --seed 0 --count 60 --out my_games
+    """
+    if panel in RELEASED or panel in BUILTIN_PANELS or not _PANEL_NAME.fullmatch(panel):
+        taken = ", ".join((*RELEASED, *BUILTIN_PANELS))
+        raise HolderGymError(
+            f"--panel {panel!r} cannot be used: give letters, digits, '_', '-' and '.', and none of {taken}"
+        )
+    folder = out / VERSION_FOLDER / panel
+    if folder.exists():
+        raise HolderGymError(f"{folder} is there already: choose another --out or --panel")
+    games = generate_games(seed, count, _number_or_name(difficulty), panel=panel)
+    written = write_games(out, tqdm(games, total=count, unit="game", leave=False, disable=None))
+    click.echo(f"{folder}: {written} games, sha256 {open_games(panel, out).panel.sha256}")
+
+
+def _number_or_name(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _data_of(panel: str, data: Path | None) -> Path | None:
     """The data of a panel: none for the generated ones."""
     return None if panel in BUILTIN_PANELS else data
@@ -139,6 +179,7 @@ def _verdicts(panel: str, data: Path | None) -> tuple[Iterator[Verdict], int]:
     return verify_files(listing.files), len(listing.files)
 
 
+_PANEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _ALIGNED = ("left", "right", *["right"] * len(TaskType), "left", "left")
 
 
