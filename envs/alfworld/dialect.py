@@ -34,7 +34,7 @@ _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _PUT_TEMPLATE = re.compile(r'template\s*::\s*"put \{o\} in/on \{r\}"')
 _SENTENCE_START = "Your task is to: "
 # The stock text generator expands, cuts at or chokes on these; no released task sentence has one.
-_GRAMMAR_SIGNS = re.compile(r'[][{}<>#|"\\\n\r\t]')
+_GRAMMAR_SIGNS = re.compile(r'[][{}<>#|;"\\\n\r\t]')
 
 # sha256 of the texts, the grammars' with the task sentence replaced by {TASK}. The packages alfworld 0.4.0 to
 # 0.4.2 ship other texts than the released games carry: their domain does not clean in a SinkType receptacle
@@ -66,13 +66,7 @@ def recognise(domain: str, grammar: str) -> Wording:
         sentence = str(json.loads(f'"{task[1]}"'))
     except ValueError:
         raise GameError(f"the task sentence {task[1]!r} is not a JSON string") from None
-    if not sentence.startswith(_SENTENCE_START):
-        raise GameError(f"the task sentence {sentence!r} does not start with {_SENTENCE_START!r}")
-    odd = _GRAMMAR_SIGNS.search(sentence)
-    if odd:
-        raise GameError(
-            f"the task sentence {sentence!r} has {odd[0]!r}, which the text grammar would take as a command"
-        )
+    check_sentence(sentence)
     domain_hash = _sha256(domain)
     grammar_hash = _sha256(grammar[: task.start(1)] + "{TASK}" + grammar[task.end(1) :])
     if domain_hash in _DOMAINS_04 and grammar_hash in _GRAMMARS_04:
@@ -84,6 +78,21 @@ def recognise(domain: str, grammar: str) -> Wording:
         f"the {part} (sha256 {found[:12]}...) is not that of ALFWorld 0.4 or 0.3, so it would play by other "
         f"rules: take the released games (`alfworld-download`) or `holdergym games generate`"
     )
+
+
+def check_sentence(sentence: str) -> None:
+    """Checks that the stock engine shows a task sentence as it is.
+
+    Raises:
+        GameError: If it does not start with ``Your task is to: ``, or has a sign that the grammar interprets.
+    """
+    if not sentence.startswith(_SENTENCE_START):
+        raise GameError(f"the task sentence {sentence!r} does not start with {_SENTENCE_START!r}")
+    odd = _GRAMMAR_SIGNS.search(sentence)
+    if odd:
+        raise GameError(
+            f"the task sentence {sentence!r} has {odd[0]!r}, which the text grammar would take as a command"
+        )
 
 
 def _sha256(text: str) -> str:
