@@ -49,6 +49,12 @@ _GRAMMARS_04 = {
     "e8a4dfcaaa239bcdbcd32c22c9ccbed270842be4d9cb78406db94704ec4cecb8": "package alfworld 0.4",
 }
 
+# The domain and grammar of domain.py, which generated game files carry.
+_OWN = (
+    "c0a26cc77e9577b66ec66506c41f1f25ac6a8cc10af3b62e37150e52f72c6728",
+    "b90833d6bac3d5a65571d54c2d941afcf471f443ab52ce6c967201dab3f543e7",
+)
+
 
 def recognise(domain: str, grammar: str) -> Wording:
     """Finds the dialect and the task sentence of a game.
@@ -69,7 +75,7 @@ def recognise(domain: str, grammar: str) -> Wording:
     check_sentence(sentence)
     domain_hash = _sha256(domain)
     grammar_hash = _sha256(grammar[: task.start(1)] + "{TASK}" + grammar[task.end(1) :])
-    if domain_hash in _DOMAINS_04 and grammar_hash in _GRAMMARS_04:
+    if (domain_hash in _DOMAINS_04 and grammar_hash in _GRAMMARS_04) or (domain_hash, grammar_hash) == _OWN:
         return Wording(Dialect.V04, sentence)
     if _PUT_TEMPLATE.search(grammar):
         return Wording(Dialect.V03, sentence)
