@@ -17,8 +17,8 @@ FEWEST_OBJECTS: Final = 8
 # The smallest room of the released games.
 _FEWEST_IN_FULL_ROOM = 6
 
-# No released game of these types has one of the wanted objects in a target at the start; of the types with a
-# treatment many have, because an untreated object there is not enough.
+# None of the released games of these types has a wanted object in a target at the start; of the types with a treatment
+# many have, because an untreated object there is not enough.
 _TARGET_STARTS_WITHOUT = (TaskType.PICK_AND_PLACE, TaskType.PICK_TWO)
 # In nearly all released games of these types a wanted object is found without opening anything.
 _FOUND_OPEN = (TaskType.LOOK_AT, TaskType.PICK_TWO)
@@ -78,8 +78,8 @@ def furnish(dice: Dice, errand: Errand, difficulty: float) -> Household:
     """Furnishes a room in which the errand can be done.
 
     The numbers of receptacles and of objects go linearly from the fewest, at difficulty 0, to those of a full
-    room, at 1. What the errand needs is always kept: the target, the appliance, the lamp, and the wanted
-    objects in a receptacle that is not the target.
+    room, at 1. What the errand needs is always kept: the target, the appliance, the lamp and its stand, and a
+    wanted object in a receptacle. Two wanted objects may find too little room in the smallest households.
 
     Args:
         dice: All draws are made with it.
