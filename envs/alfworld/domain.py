@@ -269,8 +269,8 @@ def grammar(sentence: str) -> str:
     return "\n".join([f'grammar :: """\n{json.dumps(rules, indent=4, ensure_ascii=False)}\n""";\n', *actions])
 
 
-def game_file_text(game: Game) -> str:
-    """Writes a whole ``game.tw-pddl`` in the official format, which both engines play.
+def game_entries(game: Game) -> dict[str, object]:
+    """Makes the entries of a game file in the official format, which both engines play.
 
     Raises:
         GameError: If the game speaks dialect 0.3, which these rules are not, or its task sentence cannot be written.
@@ -281,11 +281,19 @@ def game_file_text(game: Game) -> str:
             "its own file"
         )
     name = "-".join(game.task.id.split("/")[-2:])
-    entries = {
+    return {
         "pddl_domain": DOMAIN,
         "grammar": grammar(game.sentence),
         "pddl_problem": format_problem(game.problem, name),
         "solvable": True,
         "walkthrough": None if game.walkthrough is None else list(game.walkthrough),
     }
-    return json.dumps(entries)
+
+
+def game_file_text(game: Game) -> str:
+    """Writes a whole ``game.tw-pddl``.
+
+    Raises:
+        GameError: As ``game_entries``.
+    """
+    return json.dumps(game_entries(game))

@@ -14,7 +14,7 @@ from .pack import is_pack, list_panels, read_pack
 from .tree import GAME_FILE, LeftOut, find_root, list_games, list_splits
 from .world import World
 
-__all__ = ["BUILTIN_PANELS", "RELEASED", "Game", "Games", "find_data", "open_games", "panel_names"]
+__all__ = ["BUILTIN_PANELS", "RELEASED", "Game", "Games", "build_world", "find_data", "open_games", "panel_names"]
 
 BUILTIN_PANELS = ("builtin_train", "builtin_valid")
 
@@ -91,13 +91,21 @@ class Games(Mapping[str, Game]):
         return f"Games({self.panel.label!r}, {len(self)} games)"
 
     def _make_world(self, task_id: str) -> World:
-        game = self[task_id]
-        if game.dialect != Dialect.V04:
-            raise GameError(
-                f"{game.source}: speaks dialect {game.dialect}, and the native engine plays {Dialect.V04}: choose "
-                "engine='textworld', or get the games of release 0.4 with `alfworld-download`"
-            )
-        return World(game.problem, game.sentence)
+        return build_world(self[task_id])
+
+
+def build_world(game: Game) -> World:
+    """Makes the fixed tables of a game. ``Games.world`` keeps them, so that live copies share them.
+
+    Raises:
+        GameError: If the game speaks a dialect that the native engine does not play.
+    """
+    if game.dialect != Dialect.V04:
+        raise GameError(
+            f"{game.source}: speaks dialect {game.dialect}, and the native engine plays {Dialect.V04}: choose "
+            "engine='textworld', or get the games of release 0.4 with `alfworld-download`"
+        )
+    return World(game.problem, game.sentence)
 
 
 def open_games(panel: str | None = None, data: str | os.PathLike[str] | None = None) -> Games:
