@@ -139,11 +139,14 @@ class World:
         self.goal_receptacles = tuple([i for i, r in enumerate(receptacles) if r.type == goal.target_type])
         self.goal_lamps = of_type.get(goal.target_type, 0) & self.toggleable
 
-        self.introduction = (
-            "-= Welcome to TextWorld, ALFRED! =-\n\nYou are in the middle of a room. "
-            f"Looking quickly around you, you see {indefinite(self.receptacle_names)}.\n\n{sentence}"
-        )
         self._places: list[Place | None] = [None] * len(problem.locations)
+        start = self.place(problem.agent)
+        if start.receptacles:  # no released game starts so
+            around = f"{start.facing} Next to it, you see nothing."
+        else:
+            listing = indefinite(self.receptacle_names)
+            around = f"You are in the middle of a room. Looking quickly around you, you see {listing}."
+        self.introduction = f"-= Welcome to TextWorld, ALFRED! =-\n\n{around}\n\n{sentence}"
         self._views: list[dict[int, View]] = [{} for _ in receptacles]
         self._view_count = 0
         self._initial = self._first_state()
