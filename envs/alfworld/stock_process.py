@@ -42,6 +42,7 @@ class WorkerProcess:
     def __init__(self, module: str, seconds: float) -> None:
         self._owner = os.getpid()
         self._received = b""
+        self._owes_reply = False
         try:
             with ExitStack() as opened:
                 self._socket, theirs = map(opened.enter_context, socket.socketpair())
@@ -71,8 +72,8 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked: it was not stopped, and this is not a fork of the process that started it."""
-        return self._stop.alive and os.getpid() == self._owner
+        """Whether it can be asked: it was not stopped, owes no reply, and this is not a fork of who started it."""
+        return self._stop.alive and not self._owes_reply and os.getpid() == self._owner
 
     def ask(self, request: Message, what: str, seconds: float) -> dict[str, object]:
         """Sends a request and waits for the reply. After any failure the process is stopped.
@@ -94,12 +95,13 @@ class WorkerProcess:
 
     def _exchange(self, request: Message | None, what: str, seconds: float) -> dict[str, object]:
         deadline = time.monotonic() + seconds
+        # Stays set however this is left: a reply that comes later must not be taken for the next one's.
+        self._owes_reply = True
         try:
             if request is not None:
                 self._socket.settimeout(seconds)
                 self._socket.sendall(json.dumps(request).encode() + b"\n")
             reply: dict[str, object] = json.loads(self._read_line(deadline))
-            return reply
         except TimeoutError:
             self.stop()
             raise SimulatorTimeout(f"the stock engine did not {what} within {seconds:g} s and was stopped") from None
@@ -108,9 +110,10 @@ class WorkerProcess:
             self.stop()
             raise SimulatorError(f"the stock engine failed to {what}: {reason}") from None
         except BaseException:
-            # Also when the user interrupts: a reply that comes later would be taken for the next one's.
             self.stop()
             raise
+        self._owes_reply = False
+        return reply
 
     def _read_line(self, deadline: float) -> bytes:
         while b"\n" not in self._received:

@@ -86,7 +86,8 @@ def _end_with_parent() -> None:
     """
 
     def wait() -> None:
-        sys.stdin.buffer.read()
+        # Not through sys.stdin: a thread that waits inside it makes an exit of this process abort.
+        os.read(sys.stdin.fileno(), 1)
         os._exit(0)
 
     threading.Thread(target=wait, daemon=True).start()
