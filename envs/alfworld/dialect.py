@@ -36,24 +36,20 @@ _SENTENCE_START = "Your task is to: "
 # The stock text generator expands, cuts at or chokes on these; no released task sentence has one.
 _GRAMMAR_SIGNS = re.compile(r'[][{}<>#|;"\\\n\r\t]')
 
-# sha256 of the texts, the grammars' with the task sentence replaced by {TASK}. The packages alfworld 0.4.0 to
-# 0.4.2 ship other texts than the released games carry: their domain does not clean in a SinkType receptacle
-# (there is none) and their grammar writes the help text in another way. Both play the same: `alfworld-generate`
-# puts them into games with human task sentences.
-_DOMAINS_04 = {
-    "0af55e7f92d12b09d28515aa730e4d03fddd17228ef1fd7b18a3ee8ba49b27b9": "released games",
-    "f1473041ed01da514de1f87adfd7ef0804862361f83ccf63c75e43633b0eb280": "package alfworld 0.4",
-}
-_GRAMMARS_04 = {
+# sha256 of the grammars with the task sentence replaced by {TASK}, and of the domains that they go with. The packages
+# alfworld 0.4.0 to 0.4.2 ship other texts than the released games carry: their domain does not clean in a SinkType
+# receptacle (there is none) and their grammar writes the help text in another way. Both play the same:
+# `alfworld-generate` puts them into games with human task sentences.
+_OFFICIAL_GRAMMARS = {
     "239e9d5d949e3b44b272b9f61bbf2e0fb5d9db0794cf0c3f4d8b6cb22fa56a06": "released games",
     "e8a4dfcaaa239bcdbcd32c22c9ccbed270842be4d9cb78406db94704ec4cecb8": "package alfworld 0.4",
 }
-
-# The domain and grammar of domain.py, which generated game files carry.
-_OWN = (
-    "c0a26cc77e9577b66ec66506c41f1f25ac6a8cc10af3b62e37150e52f72c6728",
-    "b90833d6bac3d5a65571d54c2d941afcf471f443ab52ce6c967201dab3f543e7",
-)
+_OWN_GRAMMARS = {"b90833d6bac3d5a65571d54c2d941afcf471f443ab52ce6c967201dab3f543e7": "domain.py"}
+_GRAMMARS_OF_DOMAIN = {
+    "0af55e7f92d12b09d28515aa730e4d03fddd17228ef1fd7b18a3ee8ba49b27b9": _OFFICIAL_GRAMMARS,  # released games
+    "f1473041ed01da514de1f87adfd7ef0804862361f83ccf63c75e43633b0eb280": _OFFICIAL_GRAMMARS,  # package alfworld 0.4
+    "c0a26cc77e9577b66ec66506c41f1f25ac6a8cc10af3b62e37150e52f72c6728": _OWN_GRAMMARS,  # domain.py
+}
 
 
 def recognise(domain: str, grammar: str) -> Wording:
@@ -75,11 +71,12 @@ def recognise(domain: str, grammar: str) -> Wording:
     check_sentence(sentence)
     domain_hash = _sha256(domain)
     grammar_hash = _sha256(grammar[: task.start(1)] + "{TASK}" + grammar[task.end(1) :])
-    if (domain_hash in _DOMAINS_04 and grammar_hash in _GRAMMARS_04) or (domain_hash, grammar_hash) == _OWN:
+    grammars = _GRAMMARS_OF_DOMAIN.get(domain_hash)
+    if grammars is not None and grammar_hash in grammars:
         return Wording(Dialect.V04, sentence)
     if _PUT_TEMPLATE.search(grammar):
         return Wording(Dialect.V03, sentence)
-    part, found = ("domain", domain_hash) if domain_hash not in _DOMAINS_04 else ("grammar", grammar_hash)
+    part, found = ("domain", domain_hash) if grammars is None else ("grammar", grammar_hash)
     raise GameError(
         f"the {part} (sha256 {found[:12]}...) is not that of ALFWorld 0.4 or 0.3, so it would play by other "
         f"rules: take the released games (`alfworld-download`) or `holdergym games generate`"

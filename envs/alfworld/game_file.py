@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GameError
-from .dialect import Dialect, recognise
+from .dialect import recognise
 from .game import Game
-from .pddl import format_problem, parse_problem
+from .pddl import parse_problem
 
 # The largest released game file has 135 kB. A file past this is no game, and reading it might never end.
 MAX_FILE_BYTES = 4 * 2**20
@@ -84,26 +84,3 @@ def make_game(path: Path, file: GameFile) -> Game:
 def task_id_of(path: Path) -> str:
     """The task id of a game file: ``alfworld/SPLIT/TASK/TRIAL``, from the last folders of its path."""
     return "/".join(("alfworld", *path.parts[-4:-1]))
-
-
-def format_game(game: Game) -> str:
-    """Writes a game as the text of a ``game.tw-pddl``, which the stock engine and ``read_file`` read.
-
-    The file carries the domain and grammar of this package, whose rules and texts are those of the release.
-
-    Raises:
-        GameError: If the game speaks dialect 0.3: its own file is the only one that plays it.
-    """
-    from .domain import DOMAIN, GRAMMAR
-
-    if game.dialect != Dialect.V04:
-        raise GameError(f"{game.source}: speaks dialect {game.dialect}; only games of {Dialect.V04} are written")
-    return json.dumps(
-        {
-            "pddl_domain": DOMAIN,
-            "grammar": GRAMMAR.replace("{TASK}", json.dumps(game.sentence)[1:-1], 1),
-            "pddl_problem": format_problem(game.problem, game.task.id.rpartition("/")[2]),
-            "solvable": True,
-            "walkthrough": game.walkthrough,
-        }
-    )

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GameError, HolderGymError, UnknownNameError
+from .domain import DOMAIN, game_file_text, grammar
 from .game import Game
-from .game_file import format_game
 from .pddl import format_problem
 from .problem import Problem, TaskType
 
@@ -17,6 +17,9 @@ GAME_FILE = "game.tw-pddl"
 
 # The stock engine leaves these out by the same test on the folder's name (`AlfredTWEnv.collect_game_files`).
 _LEFT_OUT_NAMES = ("movable", "Sliced")
+
+# Where `alfworld-generate` puts the task, in the grammar that stands in the folder logic.
+_UNKNOWN_TASK = "Your task is to: UNKNOWN GOAL."
 
 
 class LeftOut(NamedTuple):
@@ -115,16 +118,14 @@ def write_games(path: Path, games: Iterable[Game]) -> int:
     Raises:
         HolderGymError: If a file cannot be written.
     """
-    from .domain import DOMAIN, GRAMMAR
-
     count = 0
     try:
         _write(path / "logic" / "alfred.pddl", DOMAIN)
-        _write(path / "logic" / "alfred.twl2", GRAMMAR)
+        _write(path / "logic" / "alfred.twl2", grammar(_UNKNOWN_TASK))
         for game in games:
             _, split, task, trial = game.task.id.split("/")
             folder = path / VERSION_FOLDER / split / task / trial
-            _write(folder / GAME_FILE, format_game(game))
+            _write(folder / GAME_FILE, game_file_text(game))
             _write(folder / "initial_state.pddl", format_problem(game.problem, trial))
             _write(folder / "traj_data.json", json.dumps(_trajectory(trial, game.problem)))
             count += 1
