@@ -86,6 +86,8 @@ class StoredGame:
             raise GameError(f"{self.source}: the game is not in the compact form: pack it again") from None
         except GameError as error:
             raise GameError(f"{self.source}: {error}") from None
+        if (problem.goal.task_type, dialect) != (self.task.type, self.task.metadata["dialect"]):
+            raise GameError(f"{self.source}: the game is not of the type or dialect it is listed with: pack it again")
         return Game(self.task, problem, sentence, dialect, self.walkthrough, self.source)
 
 

@@ -117,9 +117,9 @@ def read_pack(path: Path, name: str) -> PackedPanel:
             )
             for (task_id, task_type, digest, dialect, walkthrough), facts in zip(rows, lines, strict=True)
         )
+        panel = Panel(name, tuple(game.task for game in games), entry.full_size)
     except (ValueError, TypeError, RecursionError):
         raise _damaged(path) from None
-    panel = Panel(name, tuple(game.task for game in games), entry.full_size)
     if len(games) != entry.games or panel.sha256 != entry.sha256:
         raise _damaged(path)
     return PackedPanel(panel, games)

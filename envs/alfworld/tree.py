@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GameError, HolderGymError, UnknownNameError
-from .domain import DOMAIN, game_file_text, grammar
+from .domain import DOMAIN, game_entries, grammar
 from .game import Game
-from .pddl import format_problem
 from .problem import Problem, TaskType
 
 VERSION_FOLDER = "json_2.1.1"
@@ -125,8 +124,9 @@ def write_games(path: Path, games: Iterable[Game]) -> int:
         for game in games:
             _, split, task, trial = game.task.id.split("/")
             folder = path / VERSION_FOLDER / split / task / trial
-            _write(folder / GAME_FILE, game_file_text(game))
-            _write(folder / "initial_state.pddl", format_problem(game.problem, trial))
+            entries = game_entries(game)
+            _write(folder / GAME_FILE, json.dumps(entries))
+            _write(folder / "initial_state.pddl", str(entries["pddl_problem"]))
             _write(folder / "traj_data.json", json.dumps(_trajectory(trial, game.problem)))
             count += 1
     except OSError as error:

@@ -198,7 +198,8 @@ def _warn_of_gaps(games: Games) -> None:
 
 def _warn_of_left_out(panel: str, left_out: tuple[LeftOut, ...]) -> None:
     for reason, count in sorted(Counter(item.reason for item in left_out).items()):
-        click.echo(f"note: {panel}: {count} trial folders left out: {reason}", err=True)
+        folders = "trial folder" if count == 1 else "trial folders"
+        click.echo(f"note: {panel}: {count} {folders} left out: {reason}", err=True)
 
 
 def _warn_of_count(panel: str, count: int) -> None:

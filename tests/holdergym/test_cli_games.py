@@ -144,7 +144,7 @@ def test_list_warns_of_a_partial_split(cli: Cli, generated: Path) -> None:
     run = cli("games", "list", "--data", generated)
     assert run.status == 0
     assert run.err.splitlines() == [
-        "note: valid_unseen: 1 trial folders left out: no game.tw-pddl",
+        "note: valid_unseen: 1 trial folder left out: no game.tw-pddl",
         "warning: valid_unseen is partial: 6 games here, 134 in the release",
     ]
     assert "6 of 134" in run.out

@@ -362,3 +362,19 @@ def test_official_splits(official_data: Path) -> None:
     seen = open_games("valid_seen", official_data)
     assert (seen.panel.label, len(seen)) == ("valid_seen", RELEASED["valid_seen"])
     assert open_games("train", official_data).panel.label == "train[8 of 3553]"
+
+
+@pytest.mark.stock
+def test_the_stock_loader_and_expert_find_written_games(clean_tree: Path) -> None:
+    stock = pytest.importorskip("alfworld.agents.environment.alfred_tw_env")
+    config = {
+        "env": {"goal_desc_human_anns_prob": 0, "task_types": [1, 2, 3, 4, 5, 6]},
+        "dataset": {"eval_id_data_path": str(clean_tree / "json_2.1.1" / "mine"), "num_eval_games": -1},
+    }
+    found = stock.AlfredTWEnv(config, train_eval="eval_in_distribution").game_files
+    assert sorted(map(Path, found)) == game_files(clean_tree)
+    for path, game in zip(game_files(clean_tree), open_games("mine", clean_tree).values(), strict=True):
+        expert = stock.HandCodedTWAgent(max_steps=10)
+        expert.reset(str(path))
+        wanted = [expert.task_params["object_target"], expert.task_params["task_type"]]
+        assert wanted == [game.problem.goal.object_type.removesuffix("type"), game.task.type]

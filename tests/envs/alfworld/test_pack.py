@@ -118,6 +118,20 @@ def test_a_forged_game_is_refused_when_it_is_decoded(packed: Path) -> None:
     assert games[second].task.id == second
 
 
+def test_a_forged_index_is_refused(packed: Path) -> None:
+    header, lines = _members(packed)
+    rows = json.loads(lines[0])
+    _write(packed, header, [json.dumps(rows[::-1]).encode(), *lines[:0:-1]])
+    with pytest.raises(GameError, match="is cut or damaged"):
+        open_games("mine", packed)
+    first = next(row for row in rows if row[1] != "look_at_obj_in_light")
+    first[1] = "look_at_obj_in_light"
+    _write(packed, header, [json.dumps(rows).encode(), *lines[1:]])
+    games = open_games("mine", packed)
+    with pytest.raises(GameError, match="is not of the type or dialect it is listed with: pack it again"):
+        games[first[0]]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
