@@ -1,15 +1,17 @@
 """The verdict on one response, computed in the process that asks. ``Grader`` runs this in killable workers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from ..errors import MissingExtraError
 from .answers.comparing import MIN_DIGITS, Comparison
 from .answers.extraction import Policy, find_answer, find_gold
+from .answers.plain import read_number, same_number
 from .answers.reading import read_answer
 from .answers.structure import Answer, Formula, Items, Named, Relation, Unreadable
-from .answers.tidy import squash, tidy
+from .answers.tidy import MAX_CHARACTERS, squash, tidy
 
 
 class Verdict(StrEnum):
@@ -30,11 +32,13 @@ class Judgement:
         verdict: The finding.
         answer: The answer that was compared, as written; None if none was found.
         reason: One line on why, for ``unparsable``, ``timeout`` and ``error``; else empty.
+        seconds: Wall time of the comparison, without waiting for a worker.
     """
 
     verdict: Verdict
     answer: str | None = None
     reason: str = ""
+    seconds: float = field(default=0.0, compare=False)
 
 
 class Rules(NamedTuple):
@@ -52,25 +56,62 @@ class Rules(NamedTuple):
 def judge(golds: Sequence[str], response: str, rules: Rules) -> Judgement:
     """Judges a response against a gold, or against several golds of which one suffices.
 
-    Never raises for what stands in the texts. A gold that cannot be read is an ``error``, not a wrong answer.
+    A gold that cannot be read is an ``error``, not a wrong answer.
     """
-    answer = find_answer(response, rules.policy)
-    readable = [gold for gold in map(find_gold, golds) if tidy(gold)]
-    if not readable:
-        return Judgement(Verdict.ERROR, answer, "the gold answer is empty")
-    if answer is None:
-        return Judgement(Verdict.UNPARSABLE, None, f"the response holds no answer (policy {rules.policy})")
-    judgement = Judgement(Verdict.INCORRECT, answer)
-    for gold in readable:
-        judgement = _against(gold, answer, rules)
+    found = judge_quickly(golds, response, rules)
+    if isinstance(found, Judgement):
+        return found
+    judgement = Judgement(Verdict.INCORRECT, found.answer)
+    for gold in found.golds:
+        judgement = _against(gold, found.answer, rules)
         if judgement.verdict is Verdict.CORRECT:
             break
     return judgement
 
 
-def _against(gold: str, answer: str, rules: Rules) -> Judgement:
-    if _same_text(gold, answer):
+class Undecided(NamedTuple):
+    """What is left to compare: an answer that is not literally a gold, with at least one side not a plain number."""
+
+    golds: tuple[str, ...]
+    answer: str
+
+
+def judge_quickly(golds: Sequence[str], response: str, rules: Rules) -> Judgement | Undecided:
+    """Judges what needs no algebra: no answer, the same text, two plain numbers. Bounded in time and memory."""
+    answer = find_answer(response, rules.policy)
+    stated = tuple(gold for gold in map(find_gold, golds) if tidy(gold))
+    if not stated:
+        return Judgement(Verdict.ERROR, answer, "the gold answer is empty")
+    if answer is None:
+        return Judgement(Verdict.UNPARSABLE, None, f"the response holds no answer (policy {rules.policy})")
+    if len(answer) > MAX_CHARACTERS:
+        reason = f"the answer has {len(answer):,} characters; at most {MAX_CHARACTERS:,} are read"
+        return Judgement(Verdict.UNPARSABLE, answer[:200], reason)
+    if any(_same_text(gold, answer) for gold in stated):
         return Judgement(Verdict.CORRECT, answer)
+    given = read_number(tidy(answer))
+    expected = [read_number(tidy(gold)) for gold in stated]
+    if given is None or None in expected:
+        return Undecided(stated, answer)
+    same = any(number and same_number(number, given, rules.min_digits) for number in expected)
+    return Judgement(Verdict.CORRECT if same else Verdict.INCORRECT, answer)
+
+
+def judge_plain(golds: Sequence[str], response: str, rules: Rules) -> Judgement:
+    """Judges without a computer algebra system: golds are plain numbers, and so is every answer that counts.
+
+    Raises:
+        MissingExtraError: If a gold is not a plain number.
+    """
+    found = judge_quickly(golds, response, rules)
+    if isinstance(found, Judgement):
+        return found
+    if any(read_number(tidy(gold)) is None for gold in found.golds):
+        raise MissingExtraError(f"judging the gold {found.golds[0][:40]!r}", "math", "math-verify")
+    return Judgement(Verdict.UNPARSABLE, found.answer, "not a plain number, and math-verify is not installed")
+
+
+def _against(gold: str, answer: str, rules: Rules) -> Judgement:
     try:
         expected = read_answer(gold)
     except Unreadable as problem:
@@ -86,12 +127,15 @@ def _against(gold: str, answer: str, rules: Rules) -> Judgement:
 
 
 def gold_problem(gold: str) -> str | None:
-    """Why a gold cannot be compared with anything but itself, or None if it can."""
+    """Why a gold cannot be compared with anything but its own text, or None: it is read, parsed and equal to itself."""
+    stated = find_gold(gold)
     try:
-        _parse_all(read_answer(find_gold(gold)))
+        answer = read_answer(stated)
+        _parse_all(answer)
+        same = Comparison().same(answer, answer) or _is_set_relation(answer)
     except Unreadable as problem:
         return str(problem)
-    return None
+    return None if same else "it does not equal itself"
 
 
 def _parse_all(answer: Answer) -> None:
@@ -101,14 +145,16 @@ def _parse_all(answer: Answer) -> None:
     elif isinstance(answer, Named):
         _parse_all(answer.value)
     elif isinstance(answer, Formula) and answer.number is None and r"\ldots" not in answer.latex:
-        from .answers.formula import parse_formula
-
-        parse_formula(answer.latex)
+        _parse(answer.latex)
     elif isinstance(answer, Relation):
-        from .answers.formula import parse_formula
-
         for part in answer.sides or (answer.latex,):
-            parse_formula(part)
+            _parse(part)
+
+
+def _parse(latex: str) -> None:
+    from .answers.formula import parse_formula
+
+    parse_formula(latex)
 
 
 def _same_text(gold: str, answer: str) -> bool:

@@ -19,7 +19,15 @@ class Token(NamedTuple):
 
 
 _TOKEN = re.compile(r"\\(?:begin|end)\s?\{[a-zA-Z*]{1,20}\}|\\[a-zA-Z]+|\\.|.", re.DOTALL)
-_OPENING = {"{": "}", "(": ")]", "[": ")]", r"\{": r"\}", r"\langle": r"\rangle", r"\lfloor": r"\rfloor", r"\lceil": r"\rceil"}
+_OPENING = {
+    "{": "}",
+    "(": ")]",
+    "[": ")]",
+    r"\{": r"\}",
+    r"\langle": r"\rangle",
+    r"\lfloor": r"\rfloor",
+    r"\lceil": r"\rceil",
+}
 _CLOSING = frozenset({"}", ")", "]", r"\}", r"\rangle", r"\rfloor", r"\rceil"})
 
 

@@ -80,9 +80,9 @@ class Comparison:
         if first.decimal and second.decimal and len(first.members) != len(second.members):
             return same_number(first.decimal, second.decimal, self._min_digits)
         if first.vector and second.opening in ("(", r"\langle"):
-            first = Items(first.vector, "(")
+            first = Items(first.vector, "(", ")")
         elif second.vector and first.opening in ("(", r"\langle"):
-            second = Items(second.vector, "(")
+            second = Items(second.vector, "(", ")")
         if not first.ordered and not second.ordered:
             return self._same_in_any_order(_without_idle_names(first), _without_idle_names(second))
         if len(first.members) != len(second.members):
@@ -137,7 +137,7 @@ class Comparison:
     def _same_formula(self, first: Answer, second: Answer) -> bool:
         assert isinstance(first, Formula)
         assert isinstance(second, Formula)
-        if units_differ(first.unit, second.unit):
+        if units_differ(first.unit or first.sign.value, second.unit or second.sign.value):
             return False
         if first.number is not None and second.number is not None:
             return self._same_numbers(first, second)
@@ -164,7 +164,9 @@ class Comparison:
         """Numbers in another base, ratios and times of day; None when neither side is one."""
         bases = _IN_BASE.fullmatch(squash(first.latex)), _IN_BASE.fullmatch(squash(second.latex))
         if any(bases):
-            shown = [match["digits"] if match else squash(f.latex) for match, f in zip(bases, (first, second), strict=True)]
+            shown = [
+                match["digits"] if match else squash(f.latex) for match, f in zip(bases, (first, second), strict=True)
+            ]
             named = {match["base"] for match in bases if match}
             return shown[0] == shown[1] and len(named) == 1
         clocks = _CLOCK.fullmatch(first.latex), _CLOCK.fullmatch(second.latex)
@@ -178,9 +180,9 @@ class Comparison:
 
         one, other = _as_quotient(first.latex), _as_quotient(second.latex)
         for formula, number in ((one, second.number), (other, first.number)):
-            if number is not None and number.places is not None and number.digits >= self._min_digits:
-                if rounds_to_decimal(formula, number):
-                    return True
+            shown = number is not None and number.places is not None and number.digits >= self._min_digits
+            if number is not None and shown and rounds_to_decimal(formula, number):
+                return True
         if same_formula(one, other):
             return True
         if first.sign is second.sign or Unit.NONE not in (first.sign, second.sign):

@@ -14,7 +14,6 @@ from sympy import Basic, MatrixBase
 from .formula import Expression, parse_formula
 from .numeric import NoValue, OutsideDomain, Point, Value, context, exact_value, value_at
 from .plain import NOISE, Number, close
-from .structure import Unreadable
 from .tidy import squash
 
 _PRECISIONS = (50, 600)
@@ -39,9 +38,8 @@ def same_formula(first: str, second: str) -> bool:
     one, other = parse_formula(first), parse_formula(second)
     if same_expression(one, other):
         return True
-    if _one_case(first) and _one_case(second) and first.lower() != first or second.lower() != second:
-        return _one_case(first) and _one_case(second) and _same_in_lower_case(one, other)
-    return False
+    mixed = first.lower() != first or second.lower() != second
+    return mixed and _one_case(first) and _one_case(second) and _same_in_lower_case(one, other)
 
 
 def same_expression(first: Expression, second: Expression) -> bool:
@@ -92,7 +90,7 @@ def same_by_math_verify(first: Expression, second: Expression) -> bool:
 
 
 def same_equation(first: tuple[str, str], second: tuple[str, str]) -> bool:
-    """Whether two equations say the same: their differences of sides are proportional, or solve alike for a variable."""
+    """Whether two equations say the same: their sides' differences are proportional, or solve alike for a variable."""
     if tuple(map(squash, first)) == tuple(map(squash, second)):
         return True
     one, other = (_difference(sides) for sides in (first, second))
@@ -176,7 +174,7 @@ def _same_values(first: sympy.Expr, second: sympy.Expr) -> bool | None:
     found = 0
     for point in _points(names, mp, whole) if names else iter([{}]):
         try:
-            if not _same_at(first, second, point):
+            if not _same_at(first, second, point, sharply=found == 0):
                 return False
         except OutsideDomain:
             continue
@@ -194,14 +192,14 @@ def _of_whole_numbers(expression: sympy.Expr) -> bool:
     return any(power.base.is_negative and power.free_symbols for power in expression.atoms(sympy.Pow))
 
 
-def _same_at(first: sympy.Expr, second: sympy.Expr, point: Point) -> bool:
-    """Compares two values relative to their size, first to 50 digits and then, should they agree, to 600.
+def _same_at(first: sympy.Expr, second: sympy.Expr, point: Point, *, sharply: bool) -> bool:
+    """Compares two values relative to their size, to 50 digits, and if that does not decide to 600.
 
     A value that changes with the precision is rounding noise around 0.
     """
     low, high = (_arithmetic(digits) for digits in _PRECISIONS)
     one, other = value_at(first, point, low), value_at(second, point, low)
-    if one == other:
+    if not sharply and _near(one, other, low):
         return True
     if not _near(one, other, low) and min(abs(one), abs(other)) > low.mpf(10) ** -20:
         return False
@@ -247,7 +245,11 @@ def _one_case(latex: str) -> bool:
 def _same_in_lower_case(first: Expression, second: Expression) -> bool:
     one, other = (
         expression.xreplace(
-            {symbol: sympy.Symbol(symbol.name.lower()) for symbol in expression.free_symbols if isinstance(symbol, sympy.Symbol)}
+            {
+                symbol: sympy.Symbol(symbol.name.lower())
+                for symbol in expression.free_symbols
+                if isinstance(symbol, sympy.Symbol)
+            }
         )
         for expression in (first, second)
     )
@@ -262,6 +264,3 @@ def _as_fraction(value: Value) -> Fraction:
 @lru_cache(maxsize=4)
 def _arithmetic(digits: int) -> MPContext:
     return context(digits)
-
-
-__all__ = ["Unreadable", "rounds_to_decimal", "same_by_math_verify", "same_equation", "same_expression", "same_formula"]

@@ -1,6 +1,6 @@
-"""Finding the answer in a response. Two named policies, both linear in the length of the response.
+r"""Finding the answer in a response. Two named policies, both linear in the length of the response.
 
-``boxed`` is the protocol of the papers: the content of the last balanced ``\\boxed{...}`` (or ``\\fbox{...}``) and
+``boxed`` is the protocol of the papers: the content of the last balanced ``\boxed{...}`` (or ``\fbox{...}``) and
 nothing else. ``final`` also takes, in this order, several boxes that stand together, a stated final answer,
 a stated answer, and the last mathematics or number of the text.
 """
@@ -37,6 +37,7 @@ _BRACE = re.compile(r"[{}]")
 _BOXES_TOGETHER = 10
 _BOXES_JOINED = 70
 _JOINT = re.compile(r"\b(?:and|or)\b|,|;")
+_RETRACTION = re.compile(r"(?i)\b(?:no|not|wait|actually|but|instead|rather|correct|corrected|mistake|sorry|oops)\b")
 
 _FINAL_ANSWER = re.compile(r"(?i)\bfinal answer\b[*\s]{0,4}(?::|is\b|=)?[*\s:]{0,6}(?:\\?\")?")
 _ANSWER = re.compile(
@@ -114,7 +115,7 @@ def boxes(text: str) -> Iterator[Box]:
 
 
 def last_box(text: str) -> Box | None:
-    """The last balanced box with something in it: ``\\boxed{}`` in a repeated instruction is no answer."""
+    r"""The last balanced box with something in it: ``\boxed{}`` in a repeated instruction is no answer."""
     last = None
     for start in _starts(text):
         box = next(boxes(text[start:]), None)
@@ -130,8 +131,10 @@ def joined_boxes(text: str) -> list[Box]:
     joined = found[-1:]
     for box in reversed(found[:-1]):
         between = text[box.end : joined[0].start]
-        together = len(between) < _BOXES_TOGETHER
-        if not together and not (len(between) < _BOXES_JOINED and _JOINT.search(between) and box.content != joined[0].content):
+        repeats = box.content == joined[0].content
+        near = len(between) < _BOXES_TOGETHER
+        listed = len(between) < _BOXES_JOINED and not repeats and _JOINT.search(between)
+        if not (near or listed) or _RETRACTION.search(between):
             break
         if box.content != joined[0].content:
             joined.insert(0, box)
@@ -185,7 +188,9 @@ def _final(text: str) -> str | None:
 def _is_bare(text: str) -> bool:
     """Whether the whole response is the answer: short, one line, no words."""
     text = text.strip()
-    return 0 < len(text) <= 80 and "\n" not in text and not re.search(r"(?<!\\)\b[a-zA-Z]{3,}\b(?!\()|[a-z]\s+[a-z]", text)
+    return (
+        0 < len(text) <= 80 and "\n" not in text and not re.search(r"(?<!\\)\b[a-zA-Z]{3,}\b(?!\()|[a-z]\s+[a-z]", text)
+    )
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -238,7 +243,9 @@ def _last_mathematics(text: str) -> str | None:
             number = match
     if spans and (number is None or spans[-1].end() > number.start()):
         first = len(spans) - 1
-        while first > 0 and re.fullmatch(r"\s?(?:,\s?(?:and|or)?|and|or)\s?", text[spans[first - 1].end() : spans[first].start()]):
+        while first > 0 and re.fullmatch(
+            r"\s?(?:,\s?(?:and|or)?|and|or)\s?", text[spans[first - 1].end() : spans[first].start()]
+        ):
             first -= 1
         return _joined_mathematics(text, spans[first])
     if number is not None:

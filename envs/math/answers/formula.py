@@ -7,6 +7,7 @@ two numbers side by side are not added.
 
 import re
 from functools import lru_cache
+from typing import TypeAlias
 
 from latex2sympy2_extended import latex2sympy
 from latex2sympy2_extended.latex2sympy2 import ConversionConfig
@@ -17,7 +18,7 @@ from sympy import Basic, MatrixBase
 from .brackets import tokens
 from .structure import Unreadable
 
-Expression = Basic | MatrixBase
+Expression: TypeAlias = Basic | MatrixBase
 
 _NORMALIZATION = NormalizationConfig(
     basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="none", equations=False
@@ -33,14 +34,18 @@ _BARE_PI = re.compile(r"(?<![\\a-zA-Z])pi(?![a-zA-Z])")
 _ROOT_ARGUMENT = re.compile(r"\\(?:sqrt|exp)\s?\(")
 _POWER_ARGUMENT = re.compile(r"\^\s?\(")
 _DEGREE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s?\^\\circ")
-_MIXED = re.compile(r"(?<![\d}.^_\\a-zA-Z])(?P<whole>\d{1,9})\s?\\frac\s?(?:\{\s?(?P<n>\d{1,9})\s?\}|(?P<n1>\d))\s?(?:\{\s?(?P<d>\d{1,9})\s?\}|(?P<d1>\d))")
+_MIXED = re.compile(
+    r"(?<![\d}.^_\\a-zA-Z])(?P<whole>\d{1,9})\s?\\frac\s?(?:\{\s?(?P<n>\d{1,9})\s?\}|(?P<n1>\d))\s?(?:\{\s?(?P<d>\d{1,9})\s?\}|(?P<d1>\d))"
+)
 _E_NOTATION = re.compile(r"(?<![a-zA-Z_\d.])(?P<number>\d+(?:\.\d+)?)[eE](?P<exponent>[+-]?\d{1,4})(?![a-zA-Z\d.])")
 _E_WITH_INDEX = re.compile(r"(?<![\\a-zA-Z])E(?=\s?_)")
 _COMMAND_AS_INDEX = re.compile(r"_\s?(?:\{\s?\\(?P<inside>[a-zA-Z]+)\s?\}|\\(?P<bare>[a-zA-Z]+))")
 _H_BAR = re.compile(r"\\(?:hbar|hslash)(?![a-zA-Z])")
 _OPERAND = r"(?:\{[^{}]{1,80}\}|\\(?:pi|alpha|beta|theta|lambda|omega)(?![a-zA-Z])|\w)"
 _FRACTION_OF_COMMANDS = re.compile(rf"\\frac\s?(?P<n>{_OPERAND})\s?(?P<d>{_OPERAND})")
-_ROOT_OF_COMMAND = re.compile(r"\\sqrt\s?(?P<inside>\\(?:pi|alpha|beta|theta|lambda|omega)(?![a-zA-Z])|\\frac\s?\{[^{}]{1,80}\}\s?\{[^{}]{1,80}\}|[a-zA-Z\d])")
+_ROOT_OF_COMMAND = re.compile(
+    r"\\sqrt\s?(?P<inside>\\(?:pi|alpha|beta|theta|lambda|omega)(?![a-zA-Z])|\\frac\s?\{[^{}]{1,80}\}\s?\{[^{}]{1,80}\}|[a-zA-Z\d])"
+)
 _TEXT = re.compile(r"\\text\s?\{([^{}]*)\}")
 
 
@@ -71,7 +76,7 @@ def parse_formula(latex: str) -> Expression:
 
 
 def prepare(latex: str) -> str:
-    """Writes plain-text mathematics (``exp(16)``, ``np.arcsin(x)``, ``8.7e8``, ``2^(n+1)``) and mixed numbers as LaTeX."""
+    """Writes plain-text mathematics (``exp(16)``, ``np.arcsin(x)``, ``8.7e8``, ``2^(n+1)``) as LaTeX."""
     text = _FUNCTION.sub(lambda found: "\\" + _RENAMED.get(found["name"], found["name"]), latex)
     text = _BARE_PI.sub(r"\\pi ", text)
     text = _E_NOTATION.sub(r"(\g<number> \\cdot 10^{\g<exponent>})", text)
@@ -108,7 +113,9 @@ def _braced(text: str, opening: re.Pattern[str], command: str) -> str:
     """Turns the round brackets behind a root or power sign into braces."""
     while (found := opening.search(text)) is not None:
         start = found.end() - 1
-        end = next((start + t.start for t in tokens(text[start:]) if t.depth == 0 and t.text in (")", "]") and t.start), None)
+        end = next(
+            (start + t.start for t in tokens(text[start:]) if t.depth == 0 and t.text in (")", "]") and t.start), None
+        )
         if end is None:
             return text
         head = text[: found.start()] + (command or found[0].rstrip("( "))

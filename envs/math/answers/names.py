@@ -1,10 +1,14 @@
-"""Left sides that only name a value: ``x``, ``f(x)``, ``a_{37}``, ``|AB|``, ``(p, q)``, ``\\angle ABC``."""
+r"""Left sides that only name a value: ``x``, ``f(x)``, ``a_{37}``, ``|AB|``, ``(p, q)``, ``\angle ABC``."""
 
 import re
 
 from .tidy import squash
 
-_LETTER = r"(?:[a-zA-Z]|\\(?:alpha|beta|gamma|delta|epsilon|varepsilon|theta|lambda|mu|nu|omega|phi|varphi|psi|rho|sigma|tau|Delta|Omega|Phi|ell))"
+_GREEK = (
+    r"\\(?:alpha|beta|gamma|delta|epsilon|varepsilon|theta|lambda|mu|nu|omega|phi|varphi|psi|rho|sigma|tau"
+    r"|Delta|Omega|Phi|ell)"
+)
+_LETTER = rf"(?:[a-zA-Z]|{_GREEK})"
 _INDEX = r"(?:_(?:\{[^{}]{1,20}\}|\\?[a-zA-Z]+|\w))?'{0,3}"
 _VARIABLE = rf"{_LETTER}{_INDEX}"
 _FUNCTION = rf"{_VARIABLE}\([^()=<>]{{1,40}}\)"

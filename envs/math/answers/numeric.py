@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
+from typing import TypeAlias
 
 import sympy
 from mpmath import MPContext
@@ -30,8 +31,8 @@ class NoValue(Exception):  # noqa: N818
     """The expression holds something that has no numerical value here, or a value too large to compute."""
 
 
-Value = mpnumeric
-Point = Mapping[str, Value]
+Value: TypeAlias = mpnumeric
+Point: TypeAlias = Mapping[str, Value]
 
 
 def context(digits: int) -> MPContext:
@@ -120,7 +121,8 @@ def _value(expression: Basic, point: Point, mp: MPContext) -> Value:
     if isinstance(expression, sympy.Mul):
         return reduce(lambda first, second: first * second, arguments, mp.mpf(1))
     if isinstance(expression, sympy.Pow):
-        return _power(*arguments, mp=mp)
+        base, exponent = arguments
+        return _power(base, exponent, mp)
     if isinstance(expression, sympy.log):
         return _logarithm(arguments, mp)
     if isinstance(expression, AppliedUndef):
@@ -165,9 +167,7 @@ def _series(expression: sympy.Sum | sympy.Product, point: Point, mp: MPContext) 
     first, last = (_value(bound, point, mp) for bound in (lower, upper))
     if not (mp.isint(first) and mp.isint(last)) or last - first > _MAX_TERMS:
         raise NoValue
-    terms = [
-        _value(body, {**point, index.name: mp.mpf(k)}, mp) for k in range(int(first), int(last) + 1)
-    ]
+    terms = [_value(body, {**point, index.name: mp.mpf(k)}, mp) for k in range(int(first), int(last) + 1)]
     return mp.fsum(terms) if isinstance(expression, sympy.Sum) else mp.fprod(terms)
 
 

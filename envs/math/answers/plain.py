@@ -1,4 +1,4 @@
-"""Plain numbers: integers, decimals, fractions, mixed numbers, e-notation. Exact, and without a computer algebra system.
+"""Plain numbers: integers, decimals, fractions, mixed numbers, e-notation. Exact, without a computer algebra system.
 
 This is all that the built-in problems and most published sets need.
 """

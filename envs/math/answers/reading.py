@@ -22,8 +22,9 @@ _SET_OPERATIONS = frozenset({r"\cup", r"\cap", r"\setminus"})
 _CHOICE = re.compile(r"\(?\s?(?P<letter>[A-Z])\s?(?:\)|[.:](?=\s|$))?")
 _CHOICE_WITH_VALUE = re.compile(r"(?:\\text\s?\{)?\s?\((?P<letter>[A-H])\)\s?\}?\s?(?P<value>.+)")
 _BARE_WORDS = re.compile(r"[a-zA-Z][a-zA-Z' -]*[a-zA-Z]\.?")
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d\s?[ap]\.?\s?m\.?", re.IGNORECASE)
 _PROSE = re.compile(r"(?<![\\a-zA-Z{])[a-z]{4,}(?![a-zA-Z}])")
-_DECIMAL_COMMA = re.compile(r"(?P<whole>-?\d{1,9}),(?P<part>\d{1,2}|\d{4,9})|(?P<zero>-?0),(?P<rest>\d{1,9})")
+_DECIMAL_COMMA = re.compile(r"-?\d{1,9},(?:\d\d|\d{4,9})|-?0,\d{2,9}")
 _TIGHT_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _TWO_NUMBERS = re.compile(r"(?<![\\\w])\d[\d.]*\s+\d")
 _PLUS_MINUS = re.compile(r"\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|\+/-")
@@ -33,7 +34,7 @@ _MATRIX = re.compile(r"\\begin\s?\{(?:[pbB]?matrix|smallmatrix|array)\}")
 _COLUMNS = re.compile(r"^\{[clr| ]{1,40}\}\s?|\\hline")
 _VARIABLES = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]|\\(?:alpha|beta|gamma|theta|lambda|mu|omega|phi)")
 _MATHEMATICAL_WORDS = frozenset(
-    "sin cos tan cot sec csc log ln exp sqrt pi infinity infty inf arcsin arccos arctan max min frac".split()
+    "sin cos tan cot sec csc log ln exp sqrt pi infinity infty inf arcsin arccos arctan max min frac".split()  # noqa: SIM905
 )
 MAX_MEMBERS = 200
 
@@ -81,7 +82,14 @@ def _as_words(text: str) -> Words | None:
     marked = _TEXT.fullmatch(text)
     if marked and not re.fullmatch(r"[\s\d.,/+()-]*", marked["inside"]):
         return None if "," in marked["inside"] else Words(_plain_words(marked["inside"]), True, text)
-    if _PROSE.search(text) and take_unit(text).text == text and not _RELATION.search(text) and not _MATHEMATICAL_WORDS & set(_PROSE.findall(text)):
+    if _TIME_OF_DAY.fullmatch(text):
+        return Words(_plain_words(text), True, text)
+    if (
+        _PROSE.search(text)
+        and take_unit(text).text == text
+        and not _RELATION.search(text)
+        and not _MATHEMATICAL_WORDS & set(_PROSE.findall(text))
+    ):
         return Words(_plain_words(_TEXT_COMMAND.sub(r" \1 ", text)), False, text) if "," not in text else None
     if _BARE_WORDS.fullmatch(text) and not _MATHEMATICAL_WORDS & set(text.lower().split()):
         longest = max(map(len, re.findall(r"[a-zA-Z]+", text)))
@@ -97,7 +105,7 @@ def _plain_words(text: str) -> str:
 
 
 def _as_list(text: str, depth: int) -> Answer | None:
-    """Reads ``1, 2``, ``x = 1 or x = 2``, ``1; 2`` and ``\\pm 2``."""
+    r"""Reads ``1, 2``, ``x = 1 or x = 2``, ``1; 2`` and ``\pm 2``."""
     if marked := _TEXT.fullmatch(text):
         text = marked["inside"].strip()
     decimal = _decimal_comma(text)
@@ -112,12 +120,16 @@ def _as_list(text: str, depth: int) -> Answer | None:
         raise Unreadable(f"the answer lists more than {MAX_MEMBERS} things")
     if len(parts) > 1 or marked:
         parts = [part for part in parts if part] if len(parts) > 1 else parts
-        return _list_of([_read(part, depth + 1) for part in parts], decimal) if parts != [text] or not marked else _read(text, depth + 1)
+        return (
+            _list_of([_read(part, depth + 1) for part in parts], decimal)
+            if parts != [text] or not marked
+            else _read(text, depth + 1)
+        )
     return None
 
 
 def _list_of(members: list[Answer], decimal: Number | None) -> Answer:
-    """Makes a list, in which a member that is a list without brackets (from ``1 \\pm 2``) dissolves."""
+    r"""Makes a list, in which a member that is a list without brackets (from ``1 \pm 2``) dissolves."""
     if len(members) == 1:
         return members[0]
     flat: list[Answer] = []
@@ -168,7 +180,7 @@ def _named(name: str, value: Answer) -> Named:
 
 
 def _before_approximation(text: str, signs: list[str], sides: list[str]) -> str:
-    """The exact part: ``x = 1/3`` of ``x = 1/3 \\approx 0.33``; of ``x \\approx 11`` both sides, as if equal."""
+    r"""The exact part: ``x = 1/3`` of ``x = 1/3 \approx 0.33``; of ``x \approx 11`` both sides, as if equal."""
     at = signs.index(r"\approx")
     if at == 0 and name_of(sides[0]):
         return text.replace(r"\approx", "=", 1)
@@ -176,7 +188,7 @@ def _before_approximation(text: str, signs: list[str], sides: list[str]) -> str:
 
 
 def _as_interval(signs: list[str], sides: list[str], depth: int) -> Named | None:
-    """Reads ``-2 \\le x < 7`` and ``x > 5`` as intervals of x."""
+    r"""Reads ``-2 \le x < 7`` and ``x > 5`` as intervals of x."""
     if any(sign not in _ORDER for sign in signs) or len({_ORDER[sign][1] for sign in signs}) > 1:
         return None
     rising = _ORDER[signs[0]][1]
@@ -260,7 +272,7 @@ def _as_formula(text: str, depth: int) -> Answer:
 
 
 def _both_signs(text: str, depth: int) -> Answer:
-    """Reads ``1 \\pm \\sqrt{2}`` as two answers; several such signs go together."""
+    r"""Reads ``1 \pm \sqrt{2}`` as two answers; several such signs go together."""
     plus = text.replace("+/-", r"\pm").replace(r"\pm", "+").replace(r"\mp", "-")
     minus = text.replace("+/-", r"\pm").replace(r"\pm", "-").replace(r"\mp", "+")
     members = tuple(_read(one.removeprefix("+").strip(), depth + 1) for one in (plus, minus))

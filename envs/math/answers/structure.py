@@ -37,11 +37,11 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Text: a name, ``no solution``, the letter of a choice.
+    r"""Text: a name, ``no solution``, the letter of a choice.
 
     Attributes:
         text: Lower-case words with single blanks, without punctuation.
-        marked: Whether it was written as text (``\\text{...}``), so that it cannot be a product of variables.
+        marked: Whether it was written as text (``\text{...}``), so that it cannot be a product of variables.
         latex: The tidied text.
     """
 
@@ -52,12 +52,12 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Several answers together.
+    r"""Several answers together.
 
     Attributes:
         members: The parts in the order of writing.
-        opening: ``(``, ``[``, ``\\{`` or ``\\langle``; ``matrix`` for the rows of a matrix, ``&`` for one row;
-            ``\\pm`` for two signs; empty for a bare list ``1, 2``.
+        opening: ``(``, ``[``, ``\{`` or ``\langle``; ``matrix`` for the rows of a matrix, ``&`` for one row;
+            ``\pm`` for two signs; empty for a bare list ``1, 2``.
         closing: What closes it.
         decimal: The number that a bare ``1,5`` is where a comma is the decimal point, else None.
         latex: The tidied text, for a matrix only.
@@ -92,7 +92,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A value with the name that it was given: ``x = 3``, ``f(x) = x^2``, ``x \\in [0, 1]``.
+    r"""A value with the name that it was given: ``x = 3``, ``f(x) = x^2``, ``x \in [0, 1]``.
 
     Attributes:
         name: The squashed left side.

@@ -16,14 +16,49 @@ _SUBSCRIPT_RUN = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _VULGAR_FRACTION = re.compile("[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]")
 _UNICODE_ROOT = re.compile(r"√\s*(?:\(([^()]{1,80})\)|(\w+))")
 _SYMBOLS = {
-    "−": "-", "–": "-", "‐": "-", "﹣": "-", "－": "-",
-    "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "÷": "/", "∕": "/", "⁄": "/",
-    "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "±": r"\pm ", "∓": r"\mp ",
-    "∞": r"\infty ", "π": r"\pi ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "λ": r"\lambda ",
-    "°": r"^\circ ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ", "ℝ": r"\mathbb{R}",
-    "…": r"\ldots ", "⟨": r"\langle ", "⟩": r"\rangle ", "′": "'", "’": "'", "‘": "'", "“": '"', "”": '"',
-    "€": "", "£": "", "¥": "", "₹": "",
-}  # fmt: skip
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{HYPHEN}": "-",
+    "\N{SMALL HYPHEN-MINUS}": "-",
+    "\N{FULLWIDTH HYPHEN-MINUS}": "-",
+    "\N{MULTIPLICATION SIGN}": r"\times ",
+    "\N{MIDDLE DOT}": r"\cdot ",
+    "\N{DOT OPERATOR}": r"\cdot ",
+    "\N{BULLET OPERATOR}": r"\cdot ",
+    "\N{DIVISION SIGN}": "/",
+    "\N{DIVISION SLASH}": "/",
+    "\N{FRACTION SLASH}": "/",
+    "\N{LESS-THAN OR EQUAL TO}": r"\le ",
+    "\N{GREATER-THAN OR EQUAL TO}": r"\ge ",
+    "\N{NOT EQUAL TO}": r"\ne ",
+    "\N{ALMOST EQUAL TO}": r"\approx ",
+    "\N{PLUS-MINUS SIGN}": r"\pm ",
+    "\N{MINUS-OR-PLUS SIGN}": r"\mp ",
+    "\N{INFINITY}": r"\infty ",
+    "\N{GREEK SMALL LETTER PI}": r"\pi ",
+    "\N{GREEK SMALL LETTER THETA}": r"\theta ",
+    "\N{GREEK SMALL LETTER ALPHA}": r"\alpha ",
+    "\N{GREEK SMALL LETTER BETA}": r"\beta ",
+    "\N{GREEK SMALL LETTER LAMDA}": r"\lambda ",
+    "\N{DEGREE SIGN}": r"^\circ ",
+    "\N{UNION}": r"\cup ",
+    "\N{INTERSECTION}": r"\cap ",
+    "\N{ELEMENT OF}": r"\in ",
+    "\N{EMPTY SET}": r"\emptyset ",
+    "\N{DOUBLE-STRUCK CAPITAL R}": r"\mathbb{R}",
+    "\N{HORIZONTAL ELLIPSIS}": r"\ldots ",
+    "\N{MATHEMATICAL LEFT ANGLE BRACKET}": r"\langle ",
+    "\N{MATHEMATICAL RIGHT ANGLE BRACKET}": r"\rangle ",
+    "\N{PRIME}": "'",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+    "\N{LEFT SINGLE QUOTATION MARK}": "'",
+    "\N{LEFT DOUBLE QUOTATION MARK}": '"',
+    "\N{RIGHT DOUBLE QUOTATION MARK}": '"',
+    "\N{EURO SIGN}": "",
+    "\N{POUND SIGN}": "",
+    "\N{YEN SIGN}": "",
+    "\N{INDIAN RUPEE SIGN}": "",
+}
 _SYMBOL = re.compile("|".join(map(re.escape, _SYMBOLS)))
 
 _ESCAPES = str.maketrans({"\x0c": "\\f", "\x08": "\\b"})
@@ -107,7 +142,7 @@ def _plain_characters(text: str) -> str:
 
 
 def _written_fraction(match: re.Match[str]) -> str:
-    numerator, _, denominator = unicodedata.normalize("NFKC", match[0]).partition("⁄")
+    numerator, _, denominator = unicodedata.normalize("NFKC", match[0]).partition("\N{FRACTION SLASH}")
     return f"\\frac{{{numerator}}}{{{denominator}}}"
 
 

@@ -37,13 +37,18 @@ _KNOWN = {
 _CANONICAL = {word: name for name, words in _KNOWN.items() for word in words.split()}
 _BARE_WORDS = "|".join(sorted((word for word in _CANONICAL if len(word) > 1), key=len, reverse=True))
 
-_MARKED = re.compile(r"(?P<front>.*[^\s\\])\s*\\text\s?\{(?P<unit>[^{}]{1,60})\}\s?(?P<power>\^\s?\{?\s?[23]\s?\}?)?", re.DOTALL)
+_MARKED = re.compile(
+    r"(?P<front>.*[^\s\\])\s*\\text\s?\{(?P<unit>[^{}]{1,60})\}\s?(?P<power>\^\s?\{?\s?[23]\s?\}?)?", re.DOTALL
+)
 _BARE = re.compile(
     r"(?P<front>.*[\d})\]])\s?(?P<unit>(?:sq(?:uare|\.)?\s|cubic\s)?"
     rf"(?:{_BARE_WORDS})s?(?:\s?(?:/|per)\s?(?:{_BARE_WORDS}|[hsm])s?)?)\s?(?P<power>\^\s?\{{?\s?[23]\s?\}}?)?",
     re.DOTALL | re.IGNORECASE,
 )
-_PERCENT = re.compile(r"(?P<front>.*?)\s?(?:\\%|\\text\s?\{\s?(?:percent|per cent|pct|percentage|\\?%)\s?\}|\b(?:percent|per cent|pct|percentage)\b)", re.DOTALL)
+_PERCENT_WORD = r"(?:percent|per cent|pct|percentage)"
+_PERCENT = re.compile(
+    rf"(?P<front>.*?)\s?(?:\\%|\\text\s?\{{\s?(?:{_PERCENT_WORD}|\\?%)\s?\}}|\b{_PERCENT_WORD}\b)", re.DOTALL
+)
 _DEGREE = re.compile(r"(?P<front>.*?)\s?(?:\^\\circ|\\text\s?\{\s?degrees?\s?\}|\bdegrees?\b|\bdeg\b)", re.DOTALL)
 _WORD = re.compile(r"[a-z]+")
 _HALF_OF_DAY = re.compile(r"\b([ap])\.\s?m\b")
