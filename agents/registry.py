@@ -71,7 +71,8 @@ def make_agent(settings: AgentSettings, games: "Games") -> "Agent":
     Raises:
         HolderGymError: If a file that the agent needs cannot be read.
     """
-    from .scripted import ExpertAgent, RandomAgent, ReplayAgent, WalkthroughAgent
+    from .replay import ReplayAgent
+    from .scripted import ExpertAgent, RandomAgent, WalkthroughAgent
 
     match settings:
         case RandomSettings():

@@ -66,7 +66,7 @@ class Reduced:
         spots: The receptacles that are kept.
         wanted: Things that may fulfil the goal.
         lamps: The goal's lamps, as things.
-        portable: Things that can be picked up.
+        portable: Wanted things that can be picked up.
         targets: Spots of the type that the goal names.
         treatment: The verb of the goal's treatment, empty for a goal without one.
         appliances: For each location where the goal's treatment is possible, the receptacle that does it.
@@ -80,7 +80,7 @@ class Reduced:
         self.things = tuple(bits(kinds))
         self.wanted = self._as_things(world.goal_objects)
         self.lamps = self._as_things(world.goal_lamps)
-        self.portable = self._as_things(world.pickupable) & ~self.lamps
+        self.portable = self._as_things(world.goal_objects & world.pickupable & ~world.goal_lamps)
         self.treatment = _TREATMENTS.get(self.task_type, "")
         self.appliances = self._find_appliances()
         self.spots = self._keep_spots(kinds)
@@ -111,40 +111,42 @@ class Reduced:
     def _find_appliances(self) -> dict[int, int]:
         world = self.state.world
         found: dict[int, int] = {}
-        for location in dict.fromkeys(world.location_of):
+        if not self.treatment:
+            return found
+        for location in sorted(set(world.location_of)):
             place = world.place(location)
-            appliances = {
-                TaskType.CLEAN: place.sinks,
-                TaskType.COOL: place.fridges,
-                TaskType.HEAT: place.microwaves,
-            }.get(self.task_type, ())
-            if appliances:
-                found[location] = appliances[0]
+            doing = {"clean": place.sinks, "cool": place.fridges, "heat": place.microwaves}[self.treatment]
+            if doing:
+                found[location] = doing[0]
         return found
 
     def _keep_spots(self, kinds: int) -> tuple[Spot, ...]:
         state, world = self.state, self.state.world
-        targets = frozenset(world.goal_receptacles)
-        once, twice = 1 << state.held if state.held >= 0 else 0, 0
-        for contents in state.contents:
-            twice |= once & contents
-            once |= contents
-        merging = not twice & kinds
+        things_of = {objects: self._as_things(objects) for objects in set(world.accepts)}
         by_location: dict[int, list[Spot]] = {}
         for receptacle, location in enumerate(world.location_of):
-            spot = Spot(receptacle, location, self._as_things(world.accepts[receptacle]))
-            if spot.takes or state.contents[receptacle] & kinds:
-                by_location.setdefault(location, []).append(spot)
+            takes = things_of[world.accepts[receptacle]]
+            if takes or state.contents[receptacle] & kinds:
+                by_location.setdefault(location, []).append(Spot(receptacle, location, takes))
+
+        merging = not self._in_two_places() & kinds
+        targets = frozenset(world.goal_receptacles)
         kept: list[Spot] = []
-        offers: set[tuple[object, ...]] = set()
+        offers: set[tuple[tuple[int, bool, bool], ...]] = set()
         for location, spots in by_location.items():
-            empty = not any(state.contents[spot.receptacle] & kinds for spot in spots)
-            if merging and empty and location != state.location and location not in self.appliances:
-                offer = sorted(
-                    (spot.takes, spot.receptacle in targets, self._closed(spot.receptacle)) for spot in spots
-                )
-                if tuple(offer) in offers:
+            special = location == state.location or location in self.appliances
+            if merging and not special and not any(state.contents[spot.receptacle] & kinds for spot in spots):
+                offer = tuple(sorted([(s.takes, s.receptacle in targets, self._closed(s.receptacle)) for s in spots]))
+                if offer in offers:
                     continue
-                offers.add(tuple(offer))
+                offers.add(offer)
             kept += spots
         return tuple(kept)
+
+    def _in_two_places(self) -> int:
+        """The objects that are in two receptacles, or in one and in hand."""
+        once, twice = 1 << self.state.held if self.state.held >= 0 else 0, 0
+        for contents in self.state.contents:
+            twice |= once & contents
+            once |= contents
+        return twice

@@ -1,0 +1,114 @@
+"""``holdergym doctor``: what is installed, which games are found, and what to do about what is missing."""
+
+import importlib.metadata
+import os
+import platform
+import re
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+
+import click
+
+from ..envs.alfworld.games import BUILTIN_PANELS, RELEASED, find_data, open_games, panel_names
+from ..envs.alfworld.planner import shortest_plan
+from ..envs.errors import HolderGymError
+from ..eval.provenance import hardware
+from ..version import __version__
+
+# What each extra is for. An extra that is not named here is for developers of this package.
+_EXTRAS = {
+    "alfworld": "the stock text engine (engine=textworld)",
+    "train": "language models and training",
+    "vllm": "fast rollouts on a GPU",
+}
+
+
+@click.command()
+@click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
+def command(data: str | None) -> None:
+    """Say what is installed, which games are found, and what to do about what is missing.
+
+    \b
+    Example:
+      holdergym doctor
+    """
+    machine = hardware()
+    memory = "" if machine.memory_gib is None else f", {machine.memory_gib} GiB of memory"
+    click.echo(f"holdergym {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    click.echo(f"{machine.cores} cores{memory}: {machine.processor}")
+    _report_packages()
+    _report_games(data)
+    _report_engine()
+
+
+def _report_packages() -> None:
+    for extra, names in _requirements().items():
+        title = "needed packages" if not extra else f"extra {extra}: {_EXTRAS[extra]}"
+        click.echo(f"\n{title}")
+        versions = {name: _version(name) for name in names}
+        for name, version in versions.items():
+            click.echo(f"  {'missing' if version is None else 'ok':8} {name} {version or ''}".rstrip())
+        if None in versions.values():
+            advice = f"pip install 'holdergym[{extra}]'" if extra else "pip install --force-reinstall holdergym"
+            click.echo(f"  to get what is missing: {advice}")
+
+
+def _requirements() -> Mapping[str, list[str]]:
+    """The packages that this one asks for, by extra; the plain needs under an empty name."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for line in importlib.metadata.requires("holdergym") or []:
+        name = re.match(r"[\w.-]+", line)
+        extra = re.search(r"""extra == ["']([\w-]+)["']""", line)
+        key = extra[1] if extra else ""
+        if name and (key == "" or key in _EXTRAS):
+            found[key].append(name[0])
+    return found
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _report_games(data: str | None) -> None:
+    click.echo("\ngames")
+    click.echo(f"  ok       {', '.join(BUILTIN_PANELS)} (generated, no download)")
+    if data is None and not os.environ.get("ALFWORLD_DATA"):
+        click.echo("  missing  official games: pip install 'holdergym[alfworld]', run `alfworld-download`,")
+        click.echo("           then set ALFWORLD_DATA to the folder that it filled, or give --data")
+        return
+    try:
+        path = find_data(data)
+        names = panel_names(data)
+    except HolderGymError as error:
+        click.echo(f"  problem  {error}")
+        return
+    click.echo(f"  ok       official games in {path}")
+    for name in names:
+        try:
+            games = open_games(name, data)
+        except HolderGymError as error:
+            click.echo(f"  problem  {name}: {error}")
+            continue
+        missing = RELEASED.get(name, 0) - len(games)
+        partial = f", {missing} fewer than the release has" if missing > 0 else ""
+        click.echo(f"  {'partial' if partial else 'ok':8} {name}: {len(games)} games{partial}")
+
+
+def _report_engine() -> None:
+    """Plays a shortest plan in a built-in game: proof that generator, planner and engine work here."""
+    click.echo("\nself-test")
+    began = time.perf_counter()
+    games = open_games(BUILTIN_PANELS[-1])
+    state = games.world(next(iter(games))).initial_state()
+    plan = shortest_plan(state) or ()
+    for action in plan:
+        state.step(action)
+    seconds = time.perf_counter() - began
+    verdict = "ok" if state.won else "problem"
+    click.echo(
+        f"  {verdict:8} a built-in game {'won' if state.won else 'NOT won'} in {len(plan)} commands, {seconds:.2f} s"
+    )

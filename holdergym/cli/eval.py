@@ -1,0 +1,83 @@
+"""``holdergym eval``: play a panel into a run folder."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from ..envs.settings import Layer, assignment_layer, file_layer, resolve
+from ..eval.config import EvalConfig
+from ..eval.evaluate import evaluate
+from ..eval.manifest import read_manifest
+from ..eval.run import CONFIG, MANIFEST
+from ..leaderboards.text import run_as_text
+
+
+@click.command()
+@click.option("--env", help="Environment. [default: alfworld]")
+@click.option("--panel", help="Panel to play. [default: builtin_valid, or the only panel of --data]")
+@click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
+@click.option("--agent", help="Who plays; `holdergym list agents` names them. [default: random]")
+@click.option("--task-type", help="Play only the tasks of this type.")
+@click.option("--limit", type=int, help="Play only so many tasks, spread evenly over the panel.")
+@click.option("--engine", help="native, or textworld: the stock engine, hundreds of times slower. [default: native]")
+@click.option("--max-steps", type=int, help="Commands after which an episode ends. [default: 50]")
+@click.option("--samples", type=int, help="Times that each task is played. [default: 1]")
+@click.option("--seed", type=int, help="Seed of the run. [default: 0]")
+@click.option("--workers", type=int, help="Environments played at once; worth it with textworld. [default: 1]")
+@click.option("--out", help="Run folder to write.")
+@click.option("--config", type=click.Path(path_type=Path), help="TOML file with any of these settings.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, for example agent.path=FILE."
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in --out; begins one where there is none yet.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+def command(
+    config: Path | None, assignments: tuple[str, ...], resume: bool, quiet: bool, **options: str | int | None
+) -> int:
+    """Play every task of a panel once and report success rates by task type.
+
+    Options win over --config, and --set wins over both. The run folder gets config.toml, manifest.json,
+    episodes.jsonl and summary.json; a run that was interrupted in whatever way goes on with --resume.
+    The exit code is 1 when episodes ended as error or timeout, which --resume plays again.
+
+    \b
+    Examples:
+      holdergym eval --agent expert --limit 6 --out runs/example
+      holdergym eval --panel valid_unseen --data DIR --agent expert --out runs/expert
+      holdergym eval --resume --out runs/expert
+    """
+    layers = [file_layer(config)] if config else []
+    layers += [_option_layer(name, value) for name, value in options.items() if value is not None]
+    layers.append(assignment_layer(assignments))
+    settings = resolve(EvalConfig, layers)
+    if resume and settings.out is not None:
+        settings = resolve(EvalConfig, [*_saved_layers(settings.out), *layers])
+    try:
+        run = evaluate(
+            settings,
+            resume=resume,
+            progress=not quiet and sys.stderr.isatty(),
+            say=lambda message: click.echo(message, err=True),
+        )
+    except KeyboardInterrupt:
+        click.echo(f"interrupted: what was played is in {settings.out}; --resume goes on from there", err=True)
+        return 130
+    if not quiet:
+        click.echo(run_as_text(run))
+        click.echo(f"run folder: {settings.out}")
+    return 0 if run.complete else 1
+
+
+def _option_layer(name: str, value: str | int) -> Layer:
+    """An option as a layer of its own, so that an error message can name it."""
+    values = {"agent": {"name": value}} if name == "agent" else {name: value}
+    return Layer(f"--{name.replace('_', '-')}", values)
+
+
+def _saved_layers(out: Path) -> list[Layer]:
+    """The settings that the run began with, so that --resume need not be told them again."""
+    if not (out / MANIFEST).is_file():
+        return []
+    data = read_manifest(out / MANIFEST).sessions[-1].data
+    return [file_layer(out / CONFIG), Layer(str(out / MANIFEST), {} if data is None else {"data": data})]

@@ -1,0 +1,51 @@
+"""``holdergym leaderboard``: a table of runs."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from ..envs.errors import HolderGymError
+from ..eval.run import read_run
+from ..leaderboards.csv_file import boards_as_csv
+from ..leaderboards.markdown import boards_as_markdown
+from ..leaderboards.page import boards_as_html
+from ..leaderboards.rows import Board, build_boards
+from ..leaderboards.text import boards_as_text
+
+_FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
+    "text": boards_as_text,
+    "md": boards_as_markdown,
+    "csv": boards_as_csv,
+    "html": boards_as_html,
+}
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="File to write instead of standard output.")
+def command(runs: tuple[Path, ...], form: str, out: Path | None) -> None:
+    """Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.
+
+    Runs on different panels go into different tables. A part of a panel, an unfinished run, failed episodes
+    and repeated samples are named as such.
+
+    \b
+    Example:
+      holdergym eval --agent random --limit 6 --out runs/a
+      holdergym eval --agent expert --limit 6 --out runs/b
+      holdergym leaderboard runs/a runs/b --format md
+    """
+    folders = [run.resolve() for run in runs]
+    for number, folder in enumerate(folders):
+        if folder in folders[:number]:
+            raise HolderGymError(f"the run folder {runs[number]} is given twice: a run has one row")
+    text = _FORMATS[form](build_boards([read_run(run) for run in runs]))
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None

@@ -1,0 +1,61 @@
+"""Boards as Markdown tables."""
+
+import re
+from collections.abc import Sequence
+
+from ..eval.metrics import Metrics
+from .numbers import count, decimal, interval, percent, plain
+from .rows import Board, Row, type_label
+
+
+def boards_as_markdown(boards: Sequence[Board]) -> str:
+    """One table a board, under a line that names its panel and hash."""
+    return "\n".join(_board(board) for board in boards)
+
+
+def escape(text: str) -> str:
+    """A name as it is in Markdown: whatever it holds, it is neither markup nor a new cell or row.
+
+    Markup characters get a backslash; ``<``, ``>`` and ``&`` become entities, as raw HTML is Markdown too.
+    """
+    text = plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]()#+!|~$:@])", r"\\\1", text)
+
+
+def _board(board: Board) -> str:
+    headers = ["Agent", "n", "Success %", "95% interval", *(escape(type_label(kind)) for kind in board.types)]
+    headers += ["Steps", "Invalid %", "Path eff.", "Run"]
+    lines = [
+        f"**{escape(board.env)}, panel {escape(board.panel)}**: {board.size} tasks, "
+        f"sha256 `{board.panel_sha256[:12]}`, dialect {escape(board.dialect)}",
+        "",
+        _line(headers),
+        _line(["---", *["---:"] * (len(headers) - 2), "---"]),
+        *(_line(_cells(board, row)) for row in board.rows),
+        "",
+        *(f"- {escape(row.agent)} ({escape(row.run)}): {'; '.join(row.notes)}" for row in board.rows if row.notes),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(board: Board, row: Row) -> list[str]:
+    overall = row.overall
+    return [
+        escape(row.agent),
+        str(overall.finished),
+        percent(overall.success_rate),
+        interval(overall.interval),
+        *(_type_cell(row.by_type[task_type]) for task_type in board.types),
+        decimal(overall.mean_steps, 1),
+        percent(overall.invalid_command_rate),
+        decimal(overall.path_efficiency, 2),
+        escape(row.run),
+    ]
+
+
+def _type_cell(metrics: Metrics) -> str:
+    return f"{percent(metrics.success_rate)} ({count(metrics)})"

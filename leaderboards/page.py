@@ -1,0 +1,72 @@
+"""Boards as one HTML page that opens from disk: no script, no link to elsewhere."""
+
+from collections.abc import Sequence
+from html import escape
+
+from ..eval.metrics import Metrics
+from .numbers import count, decimal, interval, percent, plain
+from .rows import Board, Row, type_label
+
+_STYLE = """
+:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
+body { margin: 2rem auto; max-width: 80rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .3rem; }
+p { margin: .2rem 0; opacity: .8; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: .35rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
+th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
+small { display: block; opacity: .7; }
+code { font-size: .9em; }
+""".strip()
+
+
+def boards_as_html(boards: Sequence[Board]) -> str:
+    """A whole page with one table a board."""
+    sections = "\n".join(_section(board) for board in boards)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>HölderGym leaderboard</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
+        f"<h1>HölderGym leaderboard</h1>\n{sections}\n</body>\n</html>\n"
+    )
+
+
+def _section(board: Board) -> str:
+    headers = ["Agent", "Success %", *map(type_label, board.types), "Steps", "Invalid %", "Path eff.", "Run"]
+    head = "".join(f'<th scope="col">{_safe(header)}</th>' for header in headers)
+    body = "\n".join(f"<tr>{_cells(board, row)}</tr>" for row in board.rows)
+    notes = "\n".join(
+        f"<p>{_safe(row.agent)} ({_safe(row.run)}): {_safe('; '.join(row.notes))}</p>"
+        for row in board.rows
+        if row.notes
+    )
+    return (
+        f"<h2>{_safe(board.env)}, panel {_safe(board.panel)}</h2>\n"
+        f"<p>{board.size} tasks, sha256 <code>{_safe(board.panel_sha256)}</code>, "
+        f"dialect {_safe(board.dialect)}; intervals are 95% Wilson intervals</p>\n"
+        f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>\n'
+        f"{notes}"
+    ).rstrip()
+
+
+def _cells(board: Board, row: Row) -> str:
+    overall = row.overall
+    rates = [_rate(overall), *(_rate(row.by_type[task_type]) for task_type in board.types)]
+    rest = [
+        decimal(overall.mean_steps, 1),
+        percent(overall.invalid_command_rate),
+        decimal(overall.path_efficiency, 2),
+        _safe(row.run),
+    ]
+    agent = f'<td title="{_safe(row.agent_fingerprint)}">{_safe(row.agent)}</td>'
+    return agent + "".join(f"<td>{cell}</td>" for cell in [*rates, *rest])
+
+
+def _rate(metrics: Metrics) -> str:
+    return f"{percent(metrics.success_rate)}<small>{count(metrics)}</small><small>{interval(metrics.interval)}</small>"
+
+
+def _safe(text: str) -> str:
+    return escape(plain(text))

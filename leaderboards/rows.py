@@ -1,0 +1,142 @@
+"""From run folders to boards: which runs may stand in one table, and what each row says of its run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..eval.metrics import Metrics
+from ..eval.run import Run
+from ..eval.summary import break_down
+
+# The columns of the published ALFWorld tables, in their order and by their names.
+_COLUMNS = {
+    "pick_and_place_simple": "Pick",
+    "look_at_obj_in_light": "Look",
+    "pick_clean_then_place_in_recep": "Clean",
+    "pick_heat_then_place_in_recep": "Heat",
+    "pick_cool_then_place_in_recep": "Cool",
+    "pick_two_obj_and_place": "Pick2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run in a table.
+
+    Attributes:
+        agent: Short name of the agent.
+        agent_fingerprint: The name with every setting that can change an action.
+        run: Name of the run folder.
+        config_sha256: Hash of the run's settings.
+        overall: Metrics over all tasks.
+        by_type: Metrics by task type.
+        notes: What a reader must know of this row before comparing it, one phrase each.
+    """
+
+    agent: str
+    agent_fingerprint: str
+    run: str
+    config_sha256: str
+    overall: Metrics
+    by_type: Mapping[str, Metrics]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Runs over the very same tasks, best first.
+
+    Attributes:
+        env: Environment.
+        panel: Label of the panel; a part of one says so, as in ``valid_unseen[6 of 134]``.
+        panel_sha256: Its hash.
+        size: Number of tasks.
+        dialect: Wording of the games.
+        types: The task types, in the order of the columns.
+        rows: One a run.
+    """
+
+    env: str
+    panel: str
+    panel_sha256: str
+    size: int
+    dialect: str
+    types: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def build_boards(runs: Sequence[Run]) -> list[Board]:
+    """Puts runs into tables, one a panel: rates over different tasks are never in one table.
+
+    Panels are told apart by their hash, so two panels of one name but other games are two boards. Rows are
+    sorted by success rate, those without one last; boards by panel label.
+    """
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.config.env, run.panel.sha256), []).append(run)
+    boards = [_board(group) for group in groups.values()]
+    return sorted(boards, key=lambda board: (board.env, board.panel, board.panel_sha256))
+
+
+def type_label(task_type: str) -> str:
+    """The column name of a task type."""
+    return _COLUMNS.get(task_type, task_type)
+
+
+def sorted_types(types: Iterable[str]) -> tuple[str, ...]:
+    """Task types in the order of the published tables; others follow by name."""
+    order = list(_COLUMNS)
+    return tuple(
+        sorted(types, key=lambda task_type: (order.index(task_type) if task_type in order else len(order), task_type))
+    )
+
+
+def _board(runs: Sequence[Run]) -> Board:
+    first = runs[0]
+    varying = _varying_settings(runs)
+    rows = [_row(run, varying) for run in runs]
+    rows.sort(key=_rank)
+    return Board(
+        env=first.config.env,
+        panel=first.panel.label,
+        panel_sha256=first.panel.sha256,
+        size=len(first.panel.tasks),
+        dialect=first.manifest.dialect,
+        types=sorted_types({task.type for task in first.panel.tasks}),
+        rows=tuple(rows),
+    )
+
+
+def _row(run: Run, varying: Sequence[str]) -> Row:
+    overall, by_type = break_down(run)
+    settings = _settings(run)
+    notes = [f"{name} {settings[name]}" for name in varying]
+    if run.config.samples > 1:
+        notes.append(f"{run.config.samples} samples a task")
+    if overall.missing:
+        notes.append(f"incomplete: {overall.expected - overall.missing} of {overall.expected} episodes played")
+    if overall.failed:
+        notes.append(f"{overall.failed} failed (error or timeout) and left out of the rates")
+    return Row(
+        agent=run.manifest.agent,
+        agent_fingerprint=run.manifest.agent_fingerprint,
+        run=run.folder.resolve().name,
+        config_sha256=run.manifest.config_sha256,
+        overall=overall,
+        by_type=by_type,
+        notes=tuple(notes),
+    )
+
+
+def _rank(row: Row) -> tuple[float, str, str]:
+    rate = row.overall.success_rate
+    return (1.0 if rate.cause else -rate.value, row.agent, row.run)
+
+
+def _varying_settings(runs: Sequence[Run]) -> list[str]:
+    """Names of the conditions that are not the same in all rows, so that each row must state its own."""
+    settings = [_settings(run) for run in runs]
+    return [name for name in settings[0] if len({each[name] for each in settings}) > 1]
+
+
+def _settings(run: Run) -> dict[str, str]:
+    return {"max_steps": str(run.config.max_steps), "engine": run.config.engine}

@@ -1,0 +1,78 @@
+"""Boards and runs as text for a terminal."""
+
+from collections.abc import Sequence
+
+from ..eval.metrics import Metrics
+from ..eval.run import Run
+from ..eval.summary import break_down
+from .numbers import count, decimal, interval, percent, plain
+from .rows import Board, Row, sorted_types, type_label
+
+
+def boards_as_text(boards: Sequence[Board]) -> str:
+    """One table a board: a row a run, with a second line for the 95% intervals."""
+    return "\n\n".join(_board_as_text(board) for board in boards) + "\n"
+
+
+def run_as_text(run: Run) -> str:
+    """The table of one run: a row a task type, and one for all."""
+    from tabulate import tabulate
+
+    overall, by_type = break_down(run)
+    named = [(type_label(task_type), by_type[task_type]) for task_type in sorted_types(by_type)]
+    rows = [[name, *_cells(metrics)] for name, metrics in [*named, ("all", overall)]]
+    headers = ["type", "won", "rate %", "95% interval", "steps", "invalid %", "path eff.", "goal cond. %"]
+    table = tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 7))
+    lines = [heading(run.config.env, run.panel.label, len(run.panel.tasks), run.panel.sha256), "", table]
+    if overall.failed:
+        lines.append(f"{overall.failed} episodes failed (error or timeout): left out; --resume plays them again")
+    if overall.missing:
+        lines.append(f"incomplete: {overall.missing} of {overall.expected} episodes are missing")
+    if run.config.samples > 1:
+        lines.append(f"{run.config.samples} samples a task: no interval, as these are not independent")
+    return "\n".join(lines) + "\n"
+
+
+def heading(env: str, panel: str, size: int, sha256: str) -> str:
+    """What the numbers below were measured on."""
+    return f"{plain(env)}, panel {plain(panel)}: {size} tasks, sha256 {sha256[:12]}"
+
+
+def _board_as_text(board: Board) -> str:
+    from tabulate import tabulate
+
+    headers = ["agent", "success % (95%)", *map(type_label, board.types), "steps", "invalid %", "path eff.", "run"]
+    rows = [_row(board, row) for row in board.rows]
+    align = ("left", "left", *["right"] * (len(headers) - 3), "left")
+    lines = [
+        heading(board.env, board.panel, board.size, board.panel_sha256),
+        "",
+        tabulate(rows, headers, disable_numparse=True, colalign=align),
+    ]
+    lines += [f"{plain(row.agent)} ({plain(row.run)}): {'; '.join(row.notes)}" for row in board.rows if row.notes]
+    return "\n".join(lines)
+
+
+def _row(board: Board, row: Row) -> list[str]:
+    overall = row.overall
+    return [
+        plain(row.agent),
+        f"{percent(overall.success_rate)} {interval(overall.interval)}\n{count(overall)}",
+        *(f"{count(row.by_type[kind])}\n{interval(row.by_type[kind].interval, 0)}" for kind in board.types),
+        decimal(overall.mean_steps, 1),
+        percent(overall.invalid_command_rate),
+        decimal(overall.path_efficiency, 2),
+        plain(row.run),
+    ]
+
+
+def _cells(metrics: Metrics) -> list[str]:
+    return [
+        count(metrics),
+        percent(metrics.success_rate),
+        interval(metrics.interval),
+        decimal(metrics.mean_steps, 1),
+        percent(metrics.invalid_command_rate),
+        decimal(metrics.path_efficiency, 2),
+        percent(metrics.goal_condition_success_rate),
+    ]
