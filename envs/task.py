@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class Task:
     id: str
     type: str
     digest: str
-    metadata: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+    metadata: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def kind(self) -> str:

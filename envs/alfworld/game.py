@@ -3,7 +3,6 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ..errors import GameError
 from ..task import Task
@@ -104,4 +103,4 @@ def digest_of(facts: bytes) -> str:
 
 def make_task(task_id: str, task_type: str, digest: str, dialect: str) -> Task:
     """Makes the task of a game."""
-    return Task(task_id, str(task_type), digest, MappingProxyType({"dialect": str(dialect)}))
+    return Task(task_id, str(task_type), digest, {"dialect": str(dialect)})

@@ -1,0 +1,59 @@
+import copy
+import pickle
+
+import pytest
+from holdergym.envs.errors import HolderGymError, UnknownNameError
+from holdergym.envs.panel import Panel
+from holdergym.envs.task import Task
+
+
+def tasks(count: int) -> list[Task]:
+    return [Task(f"toy/all/{i:03}", f"type {i * 6 // count}", f"{i:064x}", {"dialect": "0.4"}) for i in range(count)]
+
+
+def test_the_hash_depends_on_ids_and_digests_but_not_on_order_or_name() -> None:
+    panel = Panel.of("a", tasks(10))
+    assert Panel.of("b", tasks(10)[::-1]).sha256 == panel.sha256
+    assert Panel.of("a", tasks(9)).sha256 != panel.sha256
+    changed = [*tasks(9), Task("toy/all/009", "type 5", "f" * 64)]
+    assert Panel.of("a", changed).sha256 != panel.sha256
+
+
+def test_every_task_once() -> None:
+    with pytest.raises(HolderGymError, match="'toy/all/003' more than once"):
+        Panel.of("a", [*tasks(10), tasks(10)[3]])
+    with pytest.raises(HolderGymError, match="empty"):
+        Panel.of("a", [])
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 7, 30, 59, 60, 61])
+def test_a_limited_panel_is_spread_and_says_so(count: int) -> None:
+    limited = Panel.of("a", tasks(60)).limit(count)
+    assert len(limited.tasks) == min(count, 60)
+    assert len({task.type for task in limited.tasks}) == min(count, 6)
+    assert limited.label == ("a" if count >= 60 else f"a[{count} of 60]")
+    assert limited.partial == (count < 60)
+    if count >= 60:
+        assert limited.sha256 == Panel.of("a", tasks(60)).sha256
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_limit_below_one_is_refused(count: int) -> None:
+    with pytest.raises(HolderGymError, match="positive number"):
+        Panel.of("a", tasks(3)).limit(count)
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    panel = Panel.of("a", tasks(60))
+    with pytest.raises(UnknownNameError, match="did you mean 'toy/all/001'"):
+        panel.task("toy/all/0001")
+    with pytest.raises(UnknownNameError, match="did you mean 'type 1'"):
+        panel.of_type("type1")
+    assert panel.of_type("type 1").label == "a[10 of 60]"
+    assert panel.task("toy/all/007").type == "type 0"
+
+
+def test_panels_travel_between_processes() -> None:
+    panel = Panel.of("a", tasks(3))
+    assert pickle.loads(pickle.dumps(panel)) == panel
+    assert copy.deepcopy(panel).sha256 == panel.sha256
