@@ -21,7 +21,7 @@ from .stock_goal import PREDICATES, Facts, goal_progress
 
 def main(channel: socket.socket) -> None:
     """Serves until the other side closes."""
-    env = _make_env()
+    env = make_env()
     goal: Goal | None = None
     with channel.makefile("rw", encoding="ascii", newline="\n") as stream:
 
@@ -54,7 +54,11 @@ def main(channel: socket.socket) -> None:
             )
 
 
-def _make_env() -> Any:  # noqa: ANN401 - the stock engine has no types
+def make_env() -> Any:  # noqa: ANN401 - the stock engine has no types
+    """Makes the stock environment: the text engine, and the wrapper that names things.
+
+    Each needs a wrapper of its own; environments that share one play one game.
+    """
     # On import alfworld makes the folder that ALFWORLD_DATA names, or one in the home folder. Nothing is read from
     # there, so name one that exists.
     os.environ["ALFWORLD_DATA"] = str(Path(__file__).parent)
