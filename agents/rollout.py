@@ -4,7 +4,7 @@ from time import perf_counter
 
 import gymnasium
 
-from ..envs.alfworld.simulator import SimulatorError, SimulatorTimeout
+from ..envs.errors import EnvironmentFailure, EnvironmentTimeout
 from ..envs.task import Task
 from .agent import Agent, AgentError, Conversation, Exchange
 from .trajectory import Outcome, Trajectory, Turn
@@ -59,9 +59,9 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
             observation = following
         success_rate = info["goal_condition_success_rate"]
         outcome = Outcome.WON if info["won"] else Outcome.LOST if terminated else Outcome.LIMIT
-    except SimulatorTimeout as error:
+    except EnvironmentTimeout as error:
         outcome, reason = Outcome.TIMEOUT, _one_line(error)
-    except (SimulatorError, AgentError) as error:
+    except (EnvironmentFailure, AgentError) as error:
         outcome, reason = Outcome.ERROR, _one_line(error)
     return Trajectory(
         task_id=task.id,

@@ -31,6 +31,14 @@ class MissingExtraError(HolderGymError):
         super().__init__(f"{what} needs {missing}, which is not installed: pip install 'holdergym[{extra}]'")
 
 
+class EnvironmentFailure(HolderGymError):
+    """The machinery behind an environment failed: the episode ends as ``error``, which is not a loss."""
+
+
+class EnvironmentTimeout(EnvironmentFailure):
+    """It did not answer in time and was stopped: the episode ends as ``timeout``, which is not a loss."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Says which known name was probably meant, or lists them all when none is near."""
     names = sorted(known)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
-from ..errors import HolderGymError
+from ..errors import EnvironmentFailure, EnvironmentTimeout
 from .game import Game
 
 
@@ -22,12 +22,12 @@ class Observation(NamedTuple):
     goal_condition_success_rate: float
 
 
-class SimulatorError(HolderGymError):
-    """The engine failed: the episode ends as ``error``, which is not a loss. A new reset may follow."""
+class SimulatorError(EnvironmentFailure):
+    """The engine failed. A new reset may follow."""
 
 
-class SimulatorTimeout(SimulatorError):  # noqa: N818 - named after the outcome
-    """The engine did not answer in time and was stopped: the episode ends as ``timeout``, which is not a loss."""
+class SimulatorTimeout(SimulatorError, EnvironmentTimeout):
+    """The engine did not answer in time and was stopped."""
 
 
 class Simulator(Protocol):
