@@ -29,7 +29,7 @@ def test_it_measures_generated_games_without_the_stock_engine() -> None:
     assert done.returncode == 0, done.stderr
     assert "The stock engine is not measured: no textworld" in done.stdout
     for row in ROWS:
-        assert re.search(rf"^{row}.* - +\d+\.\d+ m", done.stdout, re.MULTILINE), row
+        assert re.search(rf"^{row}.* - +\d+\.\d+ [mM]", done.stdout, re.MULTILINE), row
 
 
 @pytest.mark.slow
