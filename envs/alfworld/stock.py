@@ -87,12 +87,14 @@ class StockSimulator:
             SimulatorTimeout: If it does not answer in time.
         """
         self._playing = False
-        worker = self._fresh_worker()
-        request: dict[str, object] = {}
+        worker = self._reusable_worker()
         key = f"{game.task.digest}\t{game.source}"
-        if key != self._loaded:
-            # A file that was loaded before is in the worker's memory: translating it once is enough.
+        request: dict[str, object] = {}
+        if worker is None or key != self._loaded:
+            # Otherwise the file is in the worker's memory, and translating it once is enough.
             request = {"file": _entries(game), "goal": list(game.problem.goal)}
+        if worker is None:
+            worker = self._start_worker()
         self._loaded = ""
         observation = self._observe(worker.ask(request, f"begin {game.task.id}", self._limits.reset_seconds))
         self._loaded = key
@@ -122,13 +124,13 @@ class StockSimulator:
             self._worker.stop()
             self._worker = None
 
-    def _fresh_worker(self) -> WorkerProcess:
-        """The worker, replaced if it failed, has played enough games or has grown too large."""
+    def _reusable_worker(self) -> WorkerProcess | None:
+        """The worker; None if there is none, it failed, has played enough games or has grown too large."""
         worn = self._games >= self._limits.games or self._megabytes > self._limits.megabytes
-        if self._worker is not None and self._worker.alive and not worn:
-            return self._worker
+        return None if self._worker is None or not self._worker.alive or worn else self._worker
+
+    def _start_worker(self) -> WorkerProcess:
         self.close()
-        self._loaded = ""
         self._games = 0
         self._megabytes = 0.0
         self._worker = WorkerProcess(_MODULE, self._limits.start_seconds)

@@ -2,6 +2,7 @@
 
 import gc
 import importlib.util
+import json
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from holdergym.envs.alfworld.domain import game_file_text
+from holdergym.envs.alfworld.domain import game_entries, game_file_text
 from holdergym.envs.alfworld.game import Game
 from holdergym.envs.alfworld.game_file import make_game, read_file
 from holdergym.envs.alfworld.generator import generate_game
@@ -220,6 +221,7 @@ def test_an_interrupt_ends_the_worker_so_that_no_late_answer_is_taken(simulator:
 
 @needs_stock
 @stock
+@pytest.mark.slow
 def test_a_fork_does_not_touch_the_worker_of_its_parent(simulator: StockSimulator, game: Game) -> None:
     simulator.reset(game)
     pid = pid_of(simulator)
@@ -239,6 +241,7 @@ def test_a_fork_does_not_touch_the_worker_of_its_parent(simulator: StockSimulato
 
 @needs_stock
 @stock
+@pytest.mark.slow
 def test_simulators_in_threads_play_games_of_their_own() -> None:
     games = [generate_game(seed, difficulty="tiny") for seed in (1, 2)]
 
@@ -255,6 +258,31 @@ def test_simulators_in_threads_play_games_of_their_own() -> None:
 
 
 @needs_stock
+@stock
+def test_the_old_dialect_is_played_by_the_rules_in_its_file(
+    simulator: StockSimulator, game: Game, tmp_path: Path
+) -> None:
+    path = tmp_path / "split" / "task" / "trial" / "game.tw-pddl"
+    path.parent.mkdir(parents=True)
+    entries = game_entries(game)
+    grammar = (
+        str(entries["grammar"]).replace("move {o} to {r}", "put {o} in/on {r}").replace("You move the", "You put the")
+    )
+    path.write_text(json.dumps({**entries, "grammar": grammar, "walkthrough": None}))
+    old = make_game(path, read_file(path))
+    assert old.dialect == "0.3"
+    simulator.reset(old)
+    assert game.walkthrough
+    for command in game.walkthrough[:-1]:
+        simulator.step(command)
+    last = game.walkthrough[-1]
+    assert simulator.step(last).text == "Nothing happens."
+    observation = simulator.step(last.replace("move", "put").replace(" to ", " in/on "))
+    assert observation.text.startswith("You put the")
+    assert (observation.won, observation.goal_condition_success_rate) == (True, 1.0)
+
+
+@needs_stock
 def test_a_changed_file_is_refused(game: Game, tmp_path: Path) -> None:
     path = tmp_path / "split" / "task" / "trial" / "game.tw-pddl"
     path.parent.mkdir(parents=True)
@@ -267,7 +295,7 @@ def test_a_changed_file_is_refused(game: Game, tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(GameError, match="cannot be read"):
         simulator.reset(read)
-    simulator.close()
+    assert simulator.pid is None
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
