@@ -1,8 +1,9 @@
 """The stock text engine (``alfworld`` over ``textworld``) behind the simulator protocol, in a worker process.
 
 It is the reference for the native engine, thousands of times slower, and delicate: its parser breaks under threads,
-its translator overwrites ``sys.argv``, wrappers that are shared make several environments play one game, and it
-leaks memory. So each simulator has a process of its own with one environment, which is replaced after some games.
+its translator overwrites ``sys.argv``, wrappers that are shared make several environments play one game, and its
+memory grows with the games. So each simulator has a process of its own with one environment, which is replaced after
+some games.
 """
 
 from dataclasses import dataclass
