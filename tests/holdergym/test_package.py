@@ -1,0 +1,79 @@
+"""What the package promises as a whole: light imports, one direction of imports, every folder installed."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("envs", "agents", "eval", "training", "leaderboards")
+# What each room may import; the front door may import everything.
+ALLOWED = {
+    "envs": set(),
+    "agents": {"envs"},
+    "eval": {"envs", "agents"},
+    "training": {"envs", "agents"},
+    "leaderboards": {"envs", "agents", "eval"},
+}
+HEAVY = {"torch", "transformers", "textworld", "alfworld", "vllm", "pandas", "scipy"}
+
+
+def sources(*rooms: str) -> Iterator[tuple[str, Path]]:
+    for room in rooms:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            yield room, path
+
+
+@pytest.mark.parametrize("module", ["holdergym", "holdergym.envs", "holdergym.agents.scripted", "holdergym.cli"])
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted({HEAVY!r} & {{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == []
+
+
+def test_rooms_import_in_one_direction() -> None:
+    found = []
+    for room, path in sources(*ROOMS):
+        depth = len(path.relative_to(ROOT).parts) - 1
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level > depth:
+                target = (node.module or "").partition(".")[0]
+                targets = [target] if target else [alias.name for alias in node.names]
+                found += [(path, name) for name in targets if name in ROOMS and name not in ALLOWED[room]]
+            elif isinstance(node, ast.ImportFrom | ast.Import):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+                found += [(path, name) for name in names if node_is_absolute(node) and name.startswith("holdergym")]
+    assert found == []
+
+
+def node_is_absolute(node: ast.ImportFrom | ast.Import) -> bool:
+    return isinstance(node, ast.Import) or node.level == 0
+
+
+def test_every_folder_with_code_is_installed() -> None:
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    folders = {
+        "holdergym" if path.parent == ROOT / "holdergym" else ".".join(path.parent.relative_to(ROOT).parts)
+        for _, path in sources("holdergym", *ROOMS)
+    }
+    packages = {name if name.startswith("holdergym") else f"holdergym.{name}" for name in folders}
+    assert packages == listed
+
+
+def test_no_file_grows_past_what_can_be_read_at_once() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for _, path in sources("holdergym", *ROOMS)}
+    assert {str(path): length for path, length in lengths.items() if length > 500} == {}
+
+
+def test_the_version_is_the_distribution_s() -> None:
+    from importlib.metadata import version
+
+    import holdergym
+
+    assert holdergym.__version__ == version("holdergym")
+    with pytest.raises(AttributeError, match="no attribute 'utils'"):
+        holdergym.utils  # noqa: B018
