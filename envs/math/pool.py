@@ -238,6 +238,9 @@ class _State:
                 )
                 continue
             future.set_result(judgement)
+            if not worker.alive and jobs.empty():
+                # So that the next question does not wait for the replacement.
+                worker = self._replaced(worker)
         if worker is not None:
             self._retire(worker)
 
@@ -255,6 +258,12 @@ class _State:
             self._retire(fresh)
             raise GraderError("the grader was closed: make a new one")
         return fresh
+
+    def _replaced(self, worker: Worker) -> Worker:
+        try:
+            return self._ready(worker)
+        except GraderError:
+            return worker  # the next question tries again, and is told
 
     def _retire(self, worker: Worker) -> None:
         worker.kill()

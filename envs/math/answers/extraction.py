@@ -6,7 +6,6 @@ a stated answer, and the last mathematics or number of the text.
 """
 
 import re
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -30,10 +29,12 @@ MAX_CHARACTERS = 2_000_000
 TAIL = 20_000
 """Without a box, only so many last characters are searched for a stated answer."""
 
-_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s{0,20}(?P<brace>\{)?(?P<bare>[^\s{}\\$,.]{1,40})?")
+_BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s{0,20}(?P<brace>\{)?")
+_MARK = re.compile(
+    r"(?P<box>\\(?:boxed|fbox)(?![a-zA-Z])\s{0,20}(?:(?P<brace>\{)|(?P<bare>[^\s{}\\$,.]{1,40})|))|\\[{}]|[{}]"
+)
 _THINK_END = "</think>"
 _THINK_START = "<think>"
-_BRACE = re.compile(r"[{}]")
 _BOXES_TOGETHER = 10
 _BOXES_JOINED = 70
 _JOINT = re.compile(r"\b(?:and|or)\b|,|;")
@@ -97,37 +98,37 @@ def after_reasoning(response: str) -> str | None:
     return None if _THINK_START in rest else rest if closed else response
 
 
-def boxes(text: str) -> Iterator[Box]:
-    """Yields the balanced boxes of a text, first to last. A box inside a box is not listed."""
-    position = 0
-    while (found := _BOX.search(text, position)) is not None:
-        position = found.end()
-        if found["brace"]:
-            end = _closing_brace(text, found.start("brace"))
-            if end is None:
-                # This box never ends; one that starts inside it may.
-                position = found.end("brace")
-                continue
-            yield Box(text[found.start("brace") + 1 : end].strip(), found.start(), end + 1)
-            position = end + 1
-        elif found["bare"]:
-            yield Box(found["bare"], found.start(), found.end())
+def boxes(text: str) -> list[Box]:
+    """The balanced boxes of a text in the order in which they start, also those inside another."""
+    found: list[Box] = []
+    open_braces: list[tuple[int, int] | None] = []
+    for mark in _MARK.finditer(text):
+        if mark["box"]:
+            if mark["bare"]:
+                found.append(Box(mark["bare"], mark.start(), mark.end()))
+            elif mark["brace"]:
+                open_braces.append((mark.start(), mark.end()))
+        elif mark[0] == "{":
+            open_braces.append(None)
+        elif mark[0] == "}" and open_braces:
+            opened = open_braces.pop()
+            if opened is not None:
+                found.append(Box(text[opened[1] : mark.start()].strip(), opened[0], mark.end()))
+    return sorted(found, key=lambda box: box.start)
 
 
 def last_box(text: str) -> Box | None:
-    r"""The last balanced box with something in it: ``\boxed{}`` in a repeated instruction is no answer."""
-    last = None
-    for start in _starts(text):
-        box = next(boxes(text[start:]), None)
-        if box is not None and box.start == 0 and box.content:
-            last = Box(box.content, start, start + box.end)
-            break
-    return last
+    """The last balanced box with something in it: ``\boxed{}`` in a repeated instruction is no answer."""
+    return next((box for box in reversed(boxes(text)) if box.content), None)
 
 
 def joined_boxes(text: str) -> list[Box]:
     """The last box and those before it that belong to the same answer: close by, or joined by ``and`` or a comma."""
-    found = [box for box in boxes(text) if box.content]
+    found: list[Box] = []
+    for box in boxes(text):
+        # Of boxes inside one another, the outermost is the answer.
+        if box.content and (not found or box.start >= found[-1].end):
+            found.append(box)
     joined = found[-1:]
     for box in reversed(found[:-1]):
         between = text[box.end : joined[0].start]
@@ -141,27 +142,6 @@ def joined_boxes(text: str) -> list[Box]:
         else:
             joined[0] = Box(joined[0].content, box.start, joined[0].end)
     return joined
-
-
-def _starts(text: str) -> Iterator[int]:
-    """Where boxes start, last first; at most 50 of them, so that a text full of open boxes stays cheap."""
-    position = len(text)
-    for _ in range(50):
-        position = max(text.rfind("\\boxed", 0, position), text.rfind("\\fbox", 0, position))
-        if position < 0:
-            return
-        yield position
-
-
-def _closing_brace(text: str, opening: int) -> int | None:
-    depth = 0
-    for brace in _BRACE.finditer(text, opening):
-        if text[brace.start() - 1] == "\\" and brace.start() > opening:
-            continue
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return brace.start()
-    return None
 
 
 def _final(text: str) -> str | None:

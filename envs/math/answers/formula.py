@@ -65,9 +65,9 @@ def parse_formula(latex: str) -> Expression:
             normalization_config=None,
             conversion_config=_CONVERSION,
         )
+    except MemoryError:
+        raise
     # The parser signals a syntax error with a bare Exception, and on odd input fails in its own ways.
-    except (MemoryError, RecursionError) as error:
-        raise Unreadable(f"too large to parse ({type(error).__name__})") from None
     except Exception as error:  # noqa: BLE001
         raise Unreadable(f"cannot parse {latex[:60]!r}: {' '.join(str(error).split())[:80]}") from None
     if not isinstance(parsed, Expression):

@@ -72,6 +72,7 @@ _REPLACEMENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\$|(?<!\\)\\[()\[\]]", " "),
         # Thousands: 10{,}000 and 11,\! 111.
         (r"(?<=\d)\s{0,9}(?:\{\s{0,9},\s{0,9}\}|,\s{0,9}\\!)\s{0,9}(?=\d{3})", ""),
+        (r"\\(?:boxed|fbox)(?=\s{0,9}\{)", ""),
         # Commands that change how a thing looks and not what it is.
         (r"\\(?:left|right|m?iddle|[bB]igg?[lrm]?)(?![a-zA-Z])\s{0,9}\.?", ""),
         (r"\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|boldmath)(?![a-zA-Z])", " "),

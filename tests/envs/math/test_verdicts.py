@@ -4,7 +4,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
 from holdergym.envs.math.answers.extraction import Policy, find_answer, find_gold
 from holdergym.envs.math.answers.plain import read_number, same_number
 from holdergym.envs.math.judging import Rules, Verdict, gold_problem, judge
