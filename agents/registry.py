@@ -1,8 +1,11 @@
 """Agents by name: what can be set for each, and how it is made."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ..envs.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from ..envs.alfworld.games import Games
@@ -59,6 +62,26 @@ def _name_of(kind: type[AgentSettings]) -> str:
     name = kind.__dataclass_fields__["name"].default
     assert isinstance(name, str)
     return name
+
+
+def settings_of(name: str, names: Collection[str]) -> AgentSettings:
+    """The default settings of an agent that needs none, by its name.
+
+    Args:
+        name: What a user asked for.
+        names: The agents that may be asked for here.
+
+    Raises:
+        UnknownNameError: If the name is none of them; the message names the nearest.
+    """
+    by_name: dict[str, type[RandomSettings] | type[ExpertSettings] | type[WalkthroughSettings]] = {
+        "random": RandomSettings,
+        "expert": ExpertSettings,
+        "walkthrough": WalkthroughSettings,
+    }
+    if name not in names or name not in by_name:
+        raise UnknownNameError("agent", name, names)
+    return by_name[name]()
 
 
 def make_agent(settings: AgentSettings, games: "Games") -> "Agent":

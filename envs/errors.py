@@ -3,6 +3,9 @@
 import difflib
 from collections.abc import Iterable
 
+# Characters that a list of known names may take in a message of one line.
+_LISTED = 200
+
 
 class HolderGymError(Exception):
     """Bad input or a missing part. The message is one line that says what is wrong and what to do."""
@@ -47,5 +50,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"; did you mean {close[0]!r}?"
     if not names:
         return "; there are none"
-    listed = ", ".join(names[:12])
-    return f"; known: {listed}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    shown = names[:1]
+    while len(shown) < len(names) and len(", ".join(names[: len(shown) + 1])) <= _LISTED:
+        shown.append(names[len(shown)])
+    more = len(names) - len(shown)
+    return f"; known: {', '.join(shown)}" + (f" and {more} more" if more else "")

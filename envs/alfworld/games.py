@@ -132,6 +132,8 @@ def open_games(panel: str | None = None, data: str | os.PathLike[str] | None = N
         from .builtin import builtin_games
 
         return builtin_games(panel)
+    if data is None and not os.environ.get("ALFWORLD_DATA") and panel is not None and panel not in RELEASED:
+        raise UnknownNameError("panel", panel, [*BUILTIN_PANELS, *RELEASED])
     path = find_data(data)
     if panel is None:
         names = panel_names(path)

@@ -29,7 +29,7 @@ class _Verbs(click.Group):
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="holdergym")
 def holdergym() -> None:
-    """Evaluate agents on ALFWorld and mathematics, train them, and regenerate the papers' tables.
+    """Evaluate agents on ALFWorld, with numbers that can be defended.
 
     \b
     First steps:
