@@ -88,6 +88,21 @@ def test_a_game_may_start_at_a_receptacle(stock: StockSimulator) -> None:
 
 @needs_stock
 @pytest.mark.stock
+def test_facts_about_places_may_be_missing_or_wrong(stock: StockSimulator) -> None:
+    """Slicing and looking go by ``objectAtLocation``, which released games contradict."""
+    game = generate_game(3, difficulty="small", task_type=TaskType.HEAT)
+    here = game.problem.receptacles[0].location
+    elsewhere = tuple((thing, here) for thing, _ in game.problem.at_location[::2])
+    odd = Game.make(game.task.id, replace(game.problem, at_location=elsewhere), game.sentence, None)
+    exercises = Exercises(odd, seed=1)
+    commands = [*exercises.treatments()[:25], *exercises.shuttles()[:10]]
+    assert any(command.startswith("slice") for command in commands)
+    found = compare(odd, commands, stock, NativeSimulator())
+    assert found.difference is None, str(found.difference)
+
+
+@needs_stock
+@pytest.mark.stock
 @pytest.mark.shared
 @pytest.mark.slow
 @pytest.mark.parametrize("task_type", TaskType)
