@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar, SupportsFloat
+from typing import Any, SupportsFloat
 
 import gymnasium
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Text
 
 from ..errors import ConfigError, UnknownNameError
 from ..panel import Panel
 from ..task import Task
+from ..text_space import SharedText
 from .games import Games, open_games
 from .simulator import Observation, Simulator
 
@@ -65,7 +65,7 @@ class ALFWorldEnv(gymnasium.Env[str, str]):
         HolderGymError: If the games cannot be opened or a setting is wrong.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 1}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - as the base class has it
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class ALFWorldEnv(gymnasium.Env[str, str]):
         self._engine = engine
         self._max_steps = max_steps
         self.render_mode = render_mode
-        self.observation_space = Text(MAX_OBSERVATION, min_length=1, charset=CHARSET)
-        self.action_space = Text(MAX_COMMAND, min_length=1, charset=CHARSET)
+        self.observation_space = SharedText(MAX_OBSERVATION, min_length=1, charset=CHARSET)
+        self.action_space = SharedText(MAX_COMMAND, min_length=1, charset=CHARSET)
         self._simulator: Simulator | None = None
         self._task: Task | None = None
         self._commands: list[str] = []
@@ -146,7 +146,7 @@ class ALFWorldEnv(gymnasium.Env[str, str]):
         info = self._info(self._task, observation)
         return observation.text, float(observation.won), observation.won, truncated, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The transcript of the episode so far, in ``render_mode="ansi"``."""
         return "\n\n".join(self._transcript) if self.render_mode == "ansi" else None
 
