@@ -63,7 +63,7 @@ def _rows(space: SharedText, memory: "SynchronizedArray[c_int32]") -> NDArray[np
 
 @create_shared_memory.register(SharedText)
 def _create(space: SharedText, n: int = 1, ctx: ModuleType = multiprocessing) -> "SynchronizedArray[c_int32]":
-    memory: "SynchronizedArray[c_int32]" = ctx.Array(c_int32, n * (1 + space.max_length))
+    memory: SynchronizedArray[c_int32] = ctx.Array(c_int32, n * (1 + space.max_length))
     return memory
 
 
