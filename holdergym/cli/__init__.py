@@ -42,6 +42,9 @@ def main(args: list[str] | None = None) -> None:
     """Runs the command line and exits: 0 when it worked, 2 and one line on standard error for bad input."""
     try:
         status = holdergym.main(args, prog_name="holdergym", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        sys.exit(2)
     except click.UsageError as error:
         _fail(error.format_message(), error.ctx.command_path if error.ctx else "holdergym")
     except click.ClickException as error:

@@ -17,7 +17,7 @@ PANEL = "builtin_valid"
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the runs. [default: a new temporary one]")
-@click.option("--limit", type=int, help="Play only so many games. [default: all]")
+@click.option("--limit", type=click.IntRange(min=1), help="Play only so many games. [default: all]")
 def command(out: Path | None, limit: int | None) -> None:
     """Play the built-in games with two agents and print their table by task type. Needs no download.
 
@@ -28,12 +28,10 @@ def command(out: Path | None, limit: int | None) -> None:
       holdergym quickstart --out runs/quickstart
     """
     folder = out or Path(tempfile.mkdtemp(prefix="holdergym-quickstart-"))
-    click.echo(f"random and expert on {PANEL}, runs in {folder}")
     runs = []
     for agent in (RandomSettings(), ExpertSettings()):
         config = EvalConfig(panel=PANEL, agent=agent, limit=limit, out=folder / agent.name)
         runs.append(evaluate(config, resume=True, progress=sys.stderr.isatty()))
-    click.echo()
     click.echo(boards_as_text(build_boards(runs)))
-    click.echo(f"each episode, turn by turn: {folder / 'expert' / 'episodes.jsonl'}")
+    click.echo(f"runs: {folder}; each episode, turn by turn: {folder / 'expert' / 'episodes.jsonl'}")
     click.echo("next: holdergym eval --help, holdergym play --help, holdergym doctor")

@@ -1,0 +1,234 @@
+"""Whole runs from the command line, in processes of their own, some of which are killed."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HOLDERGYM = [sys.executable, "-m", "holdergym"]
+NEEDS_FILE_LIMITS = pytest.mark.skipif(sys.platform != "linux", reason="limits of the file size are Linux's")
+
+
+def holdergym(*arguments: str | Path, code: int = 0, **settings: object) -> str:
+    command = [*HOLDERGYM, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, **settings)
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def summary_of(run: Path) -> dict[str, object]:
+    return json.loads((run / "summary.json").read_text())
+
+
+def test_evaluating_the_expert_on_the_built_in_games(tmp_path: Path) -> None:
+    shown = holdergym("eval", "--agent", "expert", "--out", tmp_path / "run")
+    assert "60/60     100.0   [94.0, 100.0]" in shown
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= {
+        "config.toml",
+        "manifest.json",
+        "episodes.jsonl",
+        "summary.json",
+    }
+    overall = summary_of(tmp_path / "run")["overall"]
+    assert (overall["won"], overall["finished"], overall["path_efficiency"]) == (60, 60, 1.0)
+    episodes = [json.loads(line) for line in (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()]
+    assert all(len(episode["turns"]) == episode["shortest"] for episode in episodes)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("panel", "size"), [("valid_unseen", 134), ("valid_seen", 140)])
+def test_the_expert_wins_every_official_game_by_a_shortest_plan(
+    panel: str, size: int, official_data: Path, tmp_path: Path
+) -> None:
+    holdergym("eval", "--panel", panel, "--data", official_data, "--agent", "expert", "--out", tmp_path / "expert")
+    holdergym("eval", "--panel", panel, "--data", official_data, "--agent", "walkthrough", "--out", tmp_path / "walk")
+    expert, walk = summary_of(tmp_path / "expert"), summary_of(tmp_path / "walk")
+    assert expert["overall"]["won"] == walk["overall"]["won"] == size
+    assert expert["overall"]["mean_steps"] == walk["overall"]["mean_steps"]
+    assert expert["panel"]["label"] == panel
+    lengths = {}
+    for name in ("expert", "walk"):
+        lines = (tmp_path / name / "episodes.jsonl").read_text().splitlines()
+        lengths[name] = {e["task_id"]: len(e["turns"]) for e in map(json.loads, lines)}
+    assert lengths["expert"] == lengths["walk"]
+
+
+def test_a_replayed_run_gives_the_same_numbers(tmp_path: Path) -> None:
+    options = ["--limit", "12", "--max-steps", "20"]
+    holdergym("eval", "--agent", "random", *options, "--out", tmp_path / "first")
+    recording = f"agent.path={tmp_path / 'first'}"
+    holdergym("eval", "--agent", "replay", "--set", recording, *options, "--out", tmp_path / "again")
+    first, again = summary_of(tmp_path / "first"), summary_of(tmp_path / "again")
+    assert first["overall"] == again["overall"]
+    assert first["by_type"] == again["by_type"]
+
+
+def test_settings_come_from_a_file_and_options_win(tmp_path: Path) -> None:
+    config = tmp_path / "eval.toml"
+    config.write_text(f'limit = 3\nmax_steps = 5\nout = "{tmp_path / "run"}"\n[agent]\nname = "random"\n')
+    holdergym("eval", "--config", config, "--max-steps", "2", "--set", "limit=4")
+    summary = summary_of(tmp_path / "run")
+    assert (summary["overall"]["finished"], summary["max_steps"], summary["overall"]["mean_steps"]) == (4, 2, 2.0)
+    assert summary["panel"]["label"] == "builtin_valid[4 of 60]"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An uninterrupted run to compare with: 180 episodes of 50 steps."""
+    run = tmp_path_factory.mktemp("whole") / "run"
+    holdergym("eval", "--agent", "random", "--samples", "3", "--out", run)
+    return run
+
+
+def test_kill_and_resume_give_the_same_summary_to_the_byte(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [*HOLDERGYM, "eval", "--agent", "random", "--samples", "3", "--resume", "--out", str(run)]
+    rng = random.Random(7)
+    lines = [0]
+    for _ in range(12):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Wait until it has written a few more episodes, then kill at a random moment.
+        target = lines[-1] + rng.randrange(1, 16)
+        deadline = time.monotonic() + 60
+        while count_lines(run) < target and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(rng.random() * 0.01)
+        process.kill()
+        assert process.wait(30) in (-signal.SIGKILL, 0)
+        lines.append(count_lines(run))
+    assert sorted(set(lines)) == sorted(lines[:1] + lines[1:])  # every start wrote something
+    holdergym("eval", "--resume", "--out", run)
+    assert (run / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+    assert (run / "config.toml").read_bytes() == (whole / "config.toml").read_bytes()
+    assert count_lines(run) == 180
+    sessions = json.loads((run / "manifest.json").read_text())["sessions"]
+    assert len(sessions) >= 2
+    assert sessions[0]["finished"] is None
+
+
+def count_lines(run: Path) -> int:
+    path = run / "episodes.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_a_line_torn_at_any_byte_is_played_again(whole: Path, tmp_path: Path) -> None:
+    data = (whole / "episodes.jsonl").read_bytes()
+    last = data.rstrip(b"\n").rfind(b"\n") + 1
+    rng = random.Random(3)
+    for cut in (last + 1, rng.randrange(last + 1, len(data)), len(data) - 1):
+        run = tmp_path / f"cut{cut}"
+        run.mkdir()
+        for name in ("config.toml", "manifest.json"):
+            (run / name).write_bytes((whole / name).read_bytes())
+        (run / "episodes.jsonl").write_bytes(data[:cut])
+        done = subprocess.run(
+            [*HOLDERGYM, "eval", "--resume", "--out", str(run)], capture_output=True, text=True, timeout=60, check=True
+        )
+        assert "torn" in done.stderr or "cut off" in done.stderr
+        assert (run / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+
+
+def test_ctrl_c_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [*HOLDERGYM, "eval", "--agent", "random", "--samples", "3", "--out", str(run)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while count_lines(run) < 5:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == f"interrupted: what was played is in {run}; --resume goes on from there"
+    holdergym("eval", "--resume", "--out", run)
+    assert (run / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+
+
+def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [*HOLDERGYM, "eval", "--agent", "random", "--samples", "40", "--out", str(run)]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while count_lines(run) < 1:
+            assert first.poll() is None
+            time.sleep(0.002)
+        message = holdergym("eval", "--resume", "--agent", "random", "--samples", "40", "--out", run, code=2)
+        assert f"another process (pid {first.pid}) is writing" in message
+        assert len(message.splitlines()) == 1
+    finally:
+        first.kill()
+        first.wait(30)
+
+
+@NEEDS_FILE_LIMITS
+def test_a_full_disk_ends_with_one_line_and_loses_nothing(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that the write fails as on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+
+    arguments = ["eval", "--agent", "random", "--samples", "3", "--out", run]
+    message = holdergym(*arguments, code=2, preexec_fn=limit)
+    assert "the episodes before this one are safe" in message
+    assert len(message.splitlines()) == 1
+    written = (run / "episodes.jsonl").read_bytes()
+    assert 0 < len(written) <= 300_000
+    assert written.endswith(b"\n")
+    holdergym(*arguments, "--resume")
+    assert (run / "episodes.jsonl").read_bytes().startswith(written)
+    assert (run / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+
+
+def test_quickstart_prints_a_table_and_plays_nothing_twice(tmp_path: Path) -> None:
+    shown = holdergym("quickstart", "--limit", "12", "--out", tmp_path)
+    assert "panel builtin_valid[12 of 60]" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    assert [row[0] for row in rows if row[:1] in (["expert"], ["random"])] == ["expert", "random"]
+    assert f"runs: {tmp_path}" in shown
+    before = (tmp_path / "random" / "episodes.jsonl").stat().st_mtime_ns
+    assert holdergym("quickstart", "--limit", "12", "--out", tmp_path) == shown
+    assert (tmp_path / "random" / "episodes.jsonl").stat().st_mtime_ns == before
+
+
+def test_leaderboards_never_mix_panels(tmp_path: Path) -> None:
+    for limit in ("6", "12"):
+        for agent in ("random", "expert"):
+            holdergym("eval", "--agent", agent, "--limit", limit, "--quiet", "--out", tmp_path / f"{agent}{limit}")
+    runs = sorted(tmp_path.iterdir())
+    text = holdergym("leaderboard", *runs)
+    assert text.count("alfworld, panel builtin_valid[") == 2
+    for form, mark in (("md", "| Agent | n |"), ("csv", "panel_sha256"), ("html", "<table")):
+        out = tmp_path / f"board.{form}"
+        holdergym("leaderboard", *runs, "--format", form, "--out", out)
+        assert mark in out.read_text()
+        assert out.read_text() == holdergym("leaderboard", *runs, "--format", form)
+
+
+def test_doctor_and_list_say_what_there_is() -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "ALFWORLD_DATA"}
+    report = holdergym("doctor", env=environment)
+    assert "a built-in game won in" in report
+    assert "ok       gymnasium" in report
+    assert "missing  official games" in report
+    listed = holdergym("list", env=environment)
+    for name in ("holdergym/ALFWorld-v0", "builtin_valid", "expert", "replay"):
+        assert name in listed
+
+
+@pytest.mark.shared
+def test_doctor_finds_official_games(official_data: Path) -> None:
+    report = holdergym("doctor", "--data", official_data)
+    assert "valid_unseen: 134 games" in report
+    assert "partial  train: 8 games, 3545 fewer than the release has" in report
+
+
+@pytest.mark.parametrize("verb", ["doctor", "eval", "games", "leaderboard", "list", "play", "quickstart"])
+def test_every_verb_has_help_with_an_example(verb: str) -> None:
+    shown = holdergym(verb, "--help")
+    assert "Example" in shown or verb == "games"
