@@ -15,13 +15,13 @@ TYPED := build/typed
 quickstart: $(BIN)/.base
 	$(BIN)/holdergym quickstart
 
-test: $(BIN)/.dev $(STOCK)
+test: $(BIN)/.train $(STOCK)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-slow: $(BIN)/.dev $(STOCK)
+test-slow: $(BIN)/.train $(STOCK)
 	$(BIN)/python -m pytest -n 2 -m slow
 
-lint: $(BIN)/.dev
+lint: $(BIN)/.train
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf $(TYPED)
@@ -62,6 +62,12 @@ $(BIN)/.base: $(BIN)/python pyproject.toml constraints.txt
 
 $(BIN)/.dev: $(BIN)/.base
 	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+# torch first and by its exact version, so that a CPU build is taken where one is to be had.
+$(BIN)/.train: $(BIN)/.dev
+	$(PIP) install $$(grep '^torch==' constraints.txt)
+	$(PIP) install --constraint constraints.txt --editable '.[dev,train,math]'
 	touch $@
 
 $(BIN)/.stock: $(BIN)/.dev

@@ -3,9 +3,9 @@
     python benchmarks/evaluate.py [--data DIR] [--panel valid_unseen] [--games 6]
 
 The first table plays the same few games with the walkthrough agent through the native and the stock engine, from the
-opened panel to the written
-summary, in a process that has evaluated before. The second plays the whole panel on the native engine with the random agent, once
-through the evaluator (run folder, journal, summary) and once in a bare loop over the same commands.
+opened panel to the written summary, in a process that has evaluated before. The second plays the whole panel on the
+native engine with the random agent, once through the evaluator (run folder, journal, summary) and once in a bare loop
+over the same commands.
 """
 
 import argparse
