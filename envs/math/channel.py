@@ -9,11 +9,11 @@ _LENGTH = struct.Struct(">Q")
 MAX_BYTES = 64 * 2**20
 
 
-class ChannelClosed(Exception):  # noqa: N818 - the other end went away, which it may
+class ChannelClosed(Exception):
     """The other end is gone."""
 
 
-class DeadlinePassed(Exception):  # noqa: N818
+class DeadlinePassed(Exception):
     """The message did not come in time."""
 
 

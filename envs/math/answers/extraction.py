@@ -118,7 +118,7 @@ def boxes(text: str) -> list[Box]:
 
 
 def last_box(text: str) -> Box | None:
-    """The last balanced box with something in it: ``\boxed{}`` in a repeated instruction is no answer."""
+    r"""The last balanced box with something in it: ``\boxed{}`` in a repeated instruction is no answer."""
     return next((box for box in reversed(boxes(text)) if box.content), None)
 
 

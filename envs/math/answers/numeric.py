@@ -23,11 +23,11 @@ _MAX_TERMS = 2_000
 _MAX_MAGNITUDE = 1_000_000
 
 
-class OutsideDomain(Exception):  # noqa: N818
+class OutsideDomain(Exception):
     """The expression has no real value at this point."""
 
 
-class NoValue(Exception):  # noqa: N818
+class NoValue(Exception):
     """The expression holds something that has no numerical value here, or a value too large to compute."""
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 from .plain import Number
 
 
-class Unreadable(Exception):  # noqa: N818 - it is a finding about a text, not a failure
+class Unreadable(Exception):
     """A text that cannot be read as an answer; the message says why."""
 
 

@@ -77,6 +77,8 @@ _REPLACEMENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\\(?:left|right|m?iddle|[bB]igg?[lrm]?)(?![a-zA-Z])\s{0,9}\.?", ""),
         (r"\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|boldmath)(?![a-zA-Z])", " "),
         (r"\\q?quad|(?<!\\)\\[,;:! >]|\\(?:thin|med|thick)space(?![a-zA-Z])|~|\\hspace\{[^{}]{0,20}\}", " "),
+        (r"\\phantom\s{0,9}(?:\{[^{}]{0,20}\}|.)", ""),
+        (r"^\s{0,9}\\(?:approx|sim)(?![a-zA-Z])", ""),
         (r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
         (r"\\[dt]binom(?![a-zA-Z])", r"\\binom"),
         (r"\\(?:textbf|textit|textrm|textnormal|textup|textsf|mathrm|mathbf|mathit|mathsf|mbox|hbox"

@@ -1,0 +1,115 @@
+"""``holdergym problems``: list panels of mathematics problems and check problem files."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from tabulate import tabulate
+
+from ..envs.errors import HolderGymError
+from ..envs.math.check import FileReport, check_file
+from ..envs.math.grader import Grader
+from ..envs.math.problem import ProblemError
+from ..envs.math.problems import BUILTIN_PANELS, open_problems, panel_names
+from ..envs.math.published import PUBLISHED
+
+_SHOWN = 5
+
+
+@click.group()
+def command() -> None:
+    """List panels of mathematics problems and check problem files.
+
+    \b
+    Example:
+      holdergym problems list
+    """
+
+
+@command.command("list")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder with problem files, or one file.")
+@click.option("--panel", "panels", multiple=True, metavar="NAME", help="Only this panel; may be given several times.")
+def list_(data: Path | None, panels: tuple[str, ...]) -> None:
+    """Count the problems of each panel, with its hash and its largest types.
+
+    \b
+    Example:
+      holdergym problems list --panel builtin_valid
+    """
+    names = panels or (panel_names(data) if data else BUILTIN_PANELS)
+    rows, failed = [], []
+    for name in names:
+        try:
+            problems = open_problems(name, None if name in BUILTIN_PANELS else data)
+        except HolderGymError as error:
+            failed.append(str(error))
+            continue
+        types = Counter(task.type for task in problems.panel.tasks)
+        largest = ", ".join(f"{kind} {count}" for kind, count in types.most_common(3))
+        remark = PUBLISHED[name].remark if name in PUBLISHED else ""
+        rows.append([name, str(len(problems)), problems.panel.sha256[:16], largest, remark])
+    if rows:
+        click.echo(tabulate(rows, ["panel", "problems", "sha256", "types", "remark"], disable_numparse=True))
+    for message in failed[:-1]:
+        click.echo(message, err=True)
+    if failed:
+        raise ProblemError(failed[-1])
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file that FILE should share no problem with; may be given several times.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Print every finding, not the first few of each kind.")
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes that judge the golds.")
+def check(file: Path, against: tuple[Path, ...], show_all: bool, workers: int) -> int:
+    """Report golds that are empty or cannot be graded, repeated problems, and problems of other files.
+
+    Ends with code 1 if anything was found.
+
+    \b
+    Example:
+      holdergym problems check train.jsonl --against math500.jsonl
+    """
+    with Grader(workers=workers, timeout_s=10) as grader:
+        report = check_file(file, against, grader)
+    _print(report, None if show_all else _SHOWN)
+    return 0 if report.clean else 1
+
+
+def _print(report: FileReport, shown: int | None) -> None:
+    click.echo(f"{report.path}: {report.rows:,} rows")
+    _finding("empty golds", report.empty, shown)
+    _finding("golds that say nothing (None, null)", report.absent, shown)
+    ungradable = [f"{problem.id}: {problem.gold!r}: {problem.reason}" for problem in report.ungradable]
+    _finding("golds that cannot be graded", ungradable, shown)
+    _finding("repeated problems", [" = ".join(repeat.ids) for repeat in report.repeats], shown)
+    apart = [" = ".join(repeat.ids) for repeat in report.repeats if not repeat.agree]
+    _finding("repeated problems with different golds", apart, shown)
+    for overlap in report.overlaps:
+        same = [f"{here} = {there}" for here, there in overlap.same]
+        _finding(f"rows that are problems of {overlap.against}", same, shown)
+        alike = [f"{here} ~ {there}" for here, there in overlap.alike]
+        _finding(f"rows that are problems of {overlap.against}, typeset differently", alike, shown)
+    if report.overlaps:
+        click.echo(f"rows that share no problem with the other files: {report.rows - report.overlapping:,}")
+    if report.clean:
+        click.echo("nothing found")
+
+
+def _finding(what: str, found: Sequence[str], shown: int | None) -> None:
+    """Prints a kind of finding with its count, then one line for each, the first few only."""
+    if not found:
+        return
+    click.echo(f"{what}: {len(found):,}")
+    listed = found[:shown]
+    for line in listed:
+        click.echo(f"  {line}")
+    if len(found) > len(listed):
+        click.echo(f"  and {len(found) - len(listed):,} more (--all shows them)")
