@@ -1,7 +1,7 @@
 """HölderGym: agentic environments, an evaluator whose numbers can be defended, and a multi-turn trainer.
 
-The rooms are ``holdergym.envs``, ``holdergym.agents``, ``holdergym.eval`` and ``holdergym.leaderboards``;
-each is imported on first use, so ``import holdergym`` stays cheap.
+The rooms are ``holdergym.envs``, ``holdergym.agents``, ``holdergym.eval``, ``holdergym.training`` (needs the extra
+``train``) and ``holdergym.leaderboards``; each is imported on first use, so ``import holdergym`` stays cheap.
 """
 
 import importlib
@@ -9,9 +9,9 @@ from types import ModuleType
 
 from .version import __version__
 
-__all__ = ["__version__", "agents", "envs", "eval", "leaderboards"]
+__all__ = ["__version__", "agents", "envs", "eval", "leaderboards", "training"]
 
-_ROOMS = frozenset({"agents", "envs", "eval", "leaderboards"})
+_ROOMS = frozenset({"agents", "envs", "eval", "leaderboards", "training"})
 
 
 def __getattr__(name: str) -> ModuleType:
