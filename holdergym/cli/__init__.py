@@ -8,7 +8,7 @@ import click
 from ..envs.errors import HolderGymError, UnknownNameError
 from ..version import __version__
 
-VERBS = ("doctor", "eval", "games", "leaderboard", "list", "play", "problems", "quickstart")
+VERBS = ("doctor", "eval", "games", "leaderboard", "list", "methods", "play", "problems", "quickstart")
 
 
 class _Verbs(click.Group):
