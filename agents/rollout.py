@@ -44,8 +44,9 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
                 Turn(
                     observation=observation,
                     action=response.action,
-                    # Blanks around a command are forgiven by the game, so they do not make it invalid.
-                    valid=response.action.strip() in commands,
+                    # Blanks around a command are forgiven by the game, so they do not make it invalid. Where the
+                    # environment lists no commands any text may be sent.
+                    valid=not commands or response.action.strip() in commands,
                     reward=float(reward),
                     reply=response.reply,
                     prompt_ids=response.prompt_ids,

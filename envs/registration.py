@@ -14,6 +14,13 @@ ENVIRONMENTS: Final[dict[str, str | None]] = {
 }
 ENTRY_POINT: Final = "holdergym.envs.alfworld.env:ALFWorldEnv"
 
+# Id of each environment of mathematics problems and its class.
+MATH_ENVIRONMENTS: Final[dict[str, str]] = {
+    "holdergym/Math-v0": "holdergym.envs.math.env:MathEnv",
+    "holdergym/MathRetry-v0": "holdergym.envs.math.env:MathRetryEnv",
+    "holdergym/MathPython-v0": "holdergym.envs.math.env:MathPythonEnv",
+}
+
 
 def register() -> None:
     """Registers the environments for ``gymnasium.make``; doing so again changes nothing.
@@ -27,3 +34,6 @@ def register() -> None:
         if env_id not in gymnasium.registry:
             kwargs = {} if task_type is None else {"task_type": task_type}
             gymnasium.register(env_id, entry_point=ENTRY_POINT, kwargs=kwargs)
+    for env_id, entry_point in MATH_ENVIRONMENTS.items():
+        if env_id not in gymnasium.registry:
+            gymnasium.register(env_id, entry_point=entry_point)

@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import lru_cache
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -166,6 +167,12 @@ class Grader:
         return self._pool.submit(Request("gold", golds, "", self.rules, self.timeout_s))
 
 
+@lru_cache(maxsize=16)
+def shared_grader(policy: Policy | str, timeout_s: float, workers: int, min_digits: int) -> Grader:
+    """The grader with these settings that all environments of this process share. Nobody closes it but the exit."""
+    return Grader(policy, workers=workers, timeout_s=timeout_s, min_digits=min_digits)
+
+
 def _settled(judgement: Judgement) -> "Future[Judgement]":
     future: Future[Judgement] = Future()
     future.set_result(judgement)
@@ -179,4 +186,14 @@ def _version(distribution: str) -> str:
         return "not installed"
 
 
-__all__ = ["Gold", "GoldError", "GoldProblem", "Grader", "GraderError", "Judgement", "Policy", "Verdict"]
+__all__ = [
+    "Gold",
+    "GoldError",
+    "GoldProblem",
+    "Grader",
+    "GraderError",
+    "Judgement",
+    "Policy",
+    "Verdict",
+    "shared_grader",
+]
