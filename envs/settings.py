@@ -70,9 +70,7 @@ def assignment_layer(assignments: Sequence[str], origin: str = "--set") -> Layer
         dotted, equals, text = assignment.partition("=")
         *groups, last = (part.strip() for part in dotted.split("."))
         if not equals or not last or not all(groups):
-            raise ConfigError(
-                f"cannot read the override {assignment!r}: write it as key=value or group.key=value"
-            )
+            raise ConfigError(f"cannot read the override {assignment!r}: write it as key=value or group.key=value")
         inner = values
         for group in groups:
             nested = inner.setdefault(group, {})
@@ -112,9 +110,7 @@ def as_toml(settings: object, leave_out: Sequence[str] = ()) -> str:
     """
     import tomli_w
 
-    return tomli_w.dumps(
-        {key: value for key, value in _plain_fields(settings).items() if key not in leave_out}
-    )
+    return tomli_w.dumps({key: value for key, value in _plain_fields(settings).items() if key not in leave_out})
 
 
 def digest(text: str) -> str:

@@ -63,9 +63,7 @@ def test_nothing_given_is_the_defaults() -> None:
 def test_a_later_layer_wins_and_groups_are_merged() -> None:
     first = Layer("a", {"rounds": 4, "optimiser": {"rate": 0.5, "betas": [0.1, 0.2]}})
     second = Layer("b", {"optimiser": {"rate": 0.25}})
-    assert resolve(Recipe, [first, second]) == Recipe(
-        rounds=4, optimiser=Optimiser(rate=0.25, betas=(0.1, 0.2))
-    )
+    assert resolve(Recipe, [first, second]) == Recipe(rounds=4, optimiser=Optimiser(rate=0.25, betas=(0.1, 0.2)))
 
 
 def test_merging_leaves_the_layers_as_they_are() -> None:
