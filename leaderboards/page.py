@@ -9,16 +9,16 @@ from .rows import Board, Row, type_label
 
 _STYLE = """
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
-body { margin: 2rem auto; max-width: 80rem; padding: 0 1rem; }
+body { margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
 h1 { font-size: 1.4rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .3rem; }
 p { margin: .2rem 0; opacity: .8; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
+th, td { padding: .35rem .55rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap; }
 th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
 small { display: block; opacity: .7; }
-code { font-size: .9em; }
+code { font-size: .9em; overflow-wrap: anywhere; }
 """.strip()
 
 
