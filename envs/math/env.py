@@ -78,7 +78,7 @@ class MathRetryEnv(ProblemEnv):
         grader_workers: int = 1,
         render_mode: str | None = None,
     ) -> None:
-        if isinstance(rewards, str) or not rewards or not all(type(reward) in (int, float) for reward in rewards):
+        if not rewards or not all(type(reward) in (int, float) for reward in rewards):
             raise ConfigError(f"rewards must be a list of at least one number, one for each attempt, not {rewards!r}")
         self._rewards = tuple(float(reward) for reward in rewards)
         super().__init__(

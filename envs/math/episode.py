@@ -100,7 +100,7 @@ class ProblemEnv(gymnasium.Env[str, str], ABC):
         self._max_steps = max_steps
         self.render_mode = render_mode
         statements = [problem.statement for problem in self._problems.values()]
-        charset = ASCII.union(instruction, *statements)
+        self._charset = charset = ASCII.union(instruction, *statements)
         longest = max(map(len, statements)) + len(instruction) + self._longest_answer()
         self.observation_space = SharedText(longest, min_length=1, charset=charset)
         self.action_space = SharedText(MAX_ACTION, min_length=1, charset=ASCII)
@@ -156,7 +156,7 @@ class ProblemEnv(gymnasium.Env[str, str], ABC):
             self._transcript += [f"> {self._printable(action[:_SHOWN])}", reply.observation]
         return reply.observation, reply.reward, reply.terminated, truncated, self._info(problem, reply.judgement)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The transcript of the episode so far, in ``render_mode="ansi"``."""
         return "\n\n".join(self._transcript) if self.render_mode == "ansi" else None
 
@@ -197,8 +197,7 @@ class ProblemEnv(gymnasium.Env[str, str], ABC):
 
     def _printable(self, text: str) -> str:
         """A text as an observation can hold it: characters that no problem uses are escaped."""
-        charset = self.observation_space.character_set
-        return "".join(c if c in charset else c.encode("unicode_escape").decode() for c in text)
+        return "".join(c if c in self._charset else c.encode("unicode_escape").decode() for c in text)
 
     def _choose(self, options: Mapping[str, object]) -> Problem:
         unknown = sorted(str(key) for key in options if key not in _OPTIONS)

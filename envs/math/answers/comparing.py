@@ -90,7 +90,8 @@ class Comparison:
         if first.ordered and second.ordered:
             return _same_brackets(first, second) and self._same_in_order(first, second)
         tuple_, list_ = (first, second) if first.ordered else (second, first)
-        return tuple_.opening == "(" and list_.opening == "" and self._same_in_order(first, second)
+        written_alike = (tuple_.opening, tuple_.closing) == ("(", ")") and list_.opening == ""
+        return written_alike and self._same_in_order(first, second)
 
     def _same_in_order(self, first: Items, second: Items) -> bool:
         return all(self.same(one, other) for one, other in zip(first.members, second.members, strict=True))

@@ -26,6 +26,9 @@ _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d\s?[ap]\.?\s?m\.?", re.IGNORECASE)
 _PROSE = re.compile(r"(?<![\\a-zA-Z{])[a-z]{4,}(?![a-zA-Z}])")
 _DECIMAL_COMMA = re.compile(r"-?\d{1,9},(?:\d\d|\d{4,9})|-?0,\d{2,9}")
 _TIGHT_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_ONE_GROUPED = re.compile(
+    r"(?P<before>|[^,;]{0,200}[=\s<>+-])(?P<number>[1-9]\d{0,2}(?:,\d{3}){1,9})(?P<after>(?:[^,;\d][^,;]{0,200})?)"
+)
 _TWO_NUMBERS = re.compile(r"(?<![\\\w])\d[\d.]*\s+\d")
 _PLUS_MINUS = re.compile(r"\\pm(?![a-zA-Z])|\\mp(?![a-zA-Z])|\+/-")
 _SENTENCE = re.compile(r"(?<![\\a-zA-Z{])(?:where|with|such that|is an?|are|for all|if and only)(?![a-zA-Z}])")
@@ -109,6 +112,9 @@ def _as_list(text: str, depth: int) -> Answer | None:
     if marked := _TEXT.fullmatch(text):
         text = marked["inside"].strip()
     decimal = _decimal_comma(text)
+    grouped = _ONE_GROUPED.fullmatch(text)
+    if grouped and all(grouped["before"].count(a) == grouped["before"].count(b) for a, b in ("()", "[]", "{}")):
+        return _read(grouped["before"] + grouped["number"].replace(",", "") + grouped["after"], depth + 1)
     text = _AND_OR.sub(" , ", text)
     separators = frozenset({";"}) if ";" in text else frozenset({","})
     if ", " in text and separators == {","} and not text.startswith(("(", "[")):
