@@ -1,6 +1,8 @@
 """The command line: one file a verb, loaded only when it is called."""
 
+import errno
 import importlib
+import os
 import sys
 
 import click
@@ -42,6 +44,7 @@ def main(args: list[str] | None = None) -> None:
     """Runs the command line and exits: 0 when it worked, 2 and one line on standard error for bad input."""
     try:
         status = holdergym.main(args, prog_name="holdergym", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         sys.exit(2)
@@ -51,6 +54,14 @@ def main(args: list[str] | None = None) -> None:
         _fail(error.format_message(), "holdergym")
     except HolderGymError as error:
         _fail(str(error), "holdergym")
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
+        # Whoever read the output has gone, as `head` does, or its disk is full. Nothing more can be written there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:
+            sys.exit(1)
+        _fail(f"cannot write the output: {error.strerror}", "holdergym")
     except (click.Abort, KeyboardInterrupt):
         print("holdergym: interrupted", file=sys.stderr)
         sys.exit(130)

@@ -196,6 +196,20 @@ def test_quickstart_prints_a_table_and_plays_nothing_twice(tmp_path: Path) -> No
     assert (tmp_path / "random" / "episodes.jsonl").stat().st_mtime_ns == before
 
 
+@NEEDS_FILE_LIMITS
+def test_an_output_that_nobody_takes_is_no_traceback(whole: Path) -> None:
+    command = [*HOLDERGYM, "leaderboard", str(whole)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "holdergym: error: cannot write the output: No space left on device\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_leaderboards_never_mix_panels(tmp_path: Path) -> None:
     for limit in ("6", "12"):
         for agent in ("random", "expert"):
