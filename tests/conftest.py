@@ -14,6 +14,12 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(autouse=True)
+def no_other_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps out games that tests did not ask for. Merely importing the stock engine sets ALFWORLD_DATA."""
+    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with ``alfworld/`` and ``math/``: HOLDERGYM_SHARED, or ``shared`` beside the repository."""

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,21 @@ def test_replaying_a_file_gives_its_commands(games: Games, tmp_path: Path) -> No
     assert [turn.action for turn in played.turns] == ["look", "inventory"]
     with pytest.raises(UnknownNameError, match="unknown task in"):
         agent.act([conversation(games, index=1)])
+
+
+def test_replaying_a_run_folder_tells_samples_apart_and_skips_failures(games: Games, tmp_path: Path) -> None:
+    first = conversation(games)
+    line = '{"task_id": "%s", "sample": %d, "outcome": "%s", "turns": [{"action": "%s", "reward": 0.0}]}\n'
+    lines = [(0, "timeout", "look"), (1, "won", "inventory"), (0, "lost", "help")]
+    recorded = "".join(line % (first.task.id, *rest) for rest in lines)
+    (tmp_path / "episodes.jsonl").write_text(recorded)
+    agent = ReplayAgent(tmp_path)
+    assert [agent.act([replace(first, sample=sample)])[0].action for sample in (0, 1)] == ["help", "inventory"]
+    with pytest.raises(HolderGymError, match="sample 2 of task .* was not recorded"):
+        agent.act([replace(first, sample=2)])
+    (tmp_path / "episodes.jsonl").write_text(recorded + line % (first.task.id, 1, "won", "look"))
+    with pytest.raises(HolderGymError, match="line 4: task .* is recorded twice"):
+        ReplayAgent(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
 """The Gymnasium contract, on the built-in games."""
 
 import copy
+import os
 import pickle
+import signal
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +20,9 @@ from gymnasium.utils.env_checker import check_env
 from holdergym.envs.alfworld.env import ALFWorldEnv
 from holdergym.envs.alfworld.games import open_games
 from holdergym.envs.alfworld.planner import shortest_plan
+from holdergym.envs.alfworld.simulator import SimulatorError
 from holdergym.envs.alfworld.state import NOTHING_HAPPENS
+from holdergym.envs.alfworld.stock import StockSimulator, missing_parts
 from holdergym.envs.errors import ConfigError, UnknownNameError
 from holdergym.envs.registration import ENVIRONMENTS, register
 
@@ -238,27 +244,58 @@ def test_closing_twice_and_resetting_after(env: ALFWorldEnv) -> None:
 
 
 @pytest.mark.shared
-def test_official_observations_are_members_of_the_space(official_data: Path) -> None:
-    made = ALFWorldEnv(panel="valid_seen", data=str(official_data))
+@pytest.mark.parametrize("panel", ["valid_seen", "valid_unseen"])
+def test_official_texts_are_members_of_the_spaces(official_data: Path, panel: str) -> None:
+    made = ALFWorldEnv(panel=panel, data=str(official_data))
+    games = open_games(panel, official_data)
     for task in made.panel.tasks:
-        observation, info = made.reset(options={"task": task.id})
-        assert made.observation_space.contains(observation)
-        assert all(made.action_space.contains(command) for command in info["admissible_commands"])
+        seen, info = made.reset(options={"task": task.id})
+        assert made.observation_space.contains(seen)
+        for command in ["help", "inventory", *(games[task.id].walkthrough or ())]:
+            assert all(made.action_space.contains(known) for known in info["admissible_commands"])
+            seen, *_, info = made.step(command)
+            assert made.observation_space.contains(seen)
+        assert info["won"]
 
 
 @pytest.mark.stock
-def test_both_engines_give_the_same_episode() -> None:
-    pytest.importorskip("alfworld", reason="the stock engine is not installed: pip install 'holdergym[alfworld]'")
+@pytest.mark.skipif(
+    bool(missing_parts()), reason="the stock engine is not installed: pip install 'holdergym[alfworld]'"
+)
+def test_both_engines_give_the_same_episode_and_a_dead_one_is_told() -> None:
     native, stock = ALFWorldEnv(), ALFWorldEnv(engine="textworld")
+    copied: ALFWorldEnv | None = None
     try:
         task_id = native.panel.tasks[0].id
+        plan = plan_of(task_id)
         assert stock.reset(options={"task": task_id}) == native.reset(options={"task": task_id})
-        for command in ["look", "fly", *plan_of(task_id)]:
+        for command in ["look", "fly", *plan[:-1]]:
             result = native.step(command)
             assert stock.step(command) == result
+        copied = copy.deepcopy(stock)
+
+        assert isinstance(stock._simulator, StockSimulator)
+        assert stock._simulator.pid is not None
+        os.kill(stock._simulator.pid, signal.SIGKILL)
+        with pytest.raises(SimulatorError):
+            stock.step(plan[-1])
+        with pytest.raises(ResetNeeded, match="was broken off by a failure of the engine"):
+            stock.step(plan[-1])
+
+        result = native.step(plan[-1])
         assert result[2]
+        assert copied.step(plan[-1]) == result
     finally:
         stock.close()
+        if copied is not None:
+            copied.close()
+
+
+def test_the_module_can_be_named_in_the_id() -> None:
+    """Gymnasium 1.x loads no plug-ins: without ``import holdergym.envs`` the id names the module to import."""
+    script = "import gymnasium; print(gymnasium.make('holdergym.envs:holdergym/ALFWorld-v0').spec.id)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "holdergym/ALFWorld-v0"
 
 
 def test_the_package_exports_what_the_readme_uses() -> None:
