@@ -103,10 +103,10 @@ def test_replaying_a_run_folder_tells_samples_apart_and_skips_failures(games: Ga
     (tmp_path / "episodes.jsonl").write_text(recorded)
     agent = ReplayAgent(tmp_path)
     assert [agent.act([replace(first, sample=sample)])[0].action for sample in (0, 1)] == ["help", "inventory"]
-    with pytest.raises(HolderGymError, match="sample 2 of task .* was not recorded"):
+    with pytest.raises(HolderGymError, match=r"sample 2 of task .* was not recorded"):
         agent.act([replace(first, sample=2)])
     (tmp_path / "episodes.jsonl").write_text(recorded + line % (first.task.id, 1, "won", "look"))
-    with pytest.raises(HolderGymError, match="line 4: task .* is recorded twice"):
+    with pytest.raises(HolderGymError, match=r"line 4: task .* is recorded twice"):
         ReplayAgent(tmp_path)
 
 
