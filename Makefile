@@ -35,13 +35,14 @@ format: $(BIN)/.dev
 parity: $(BIN)/.dev $(BIN)/.stock
 	$(BIN)/python benchmarks/parity.py
 
-verdicts: $(BIN)/.dev
+verdicts: $(BIN)/.math
 	$(BIN)/python benchmarks/verdicts.py
 
-bench: $(BIN)/.dev $(STOCK)
+bench: $(BIN)/.math $(STOCK)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/generator.py
 	$(BIN)/python benchmarks/evaluate.py
+	$(BIN)/python benchmarks/grader.py
 
 dist: $(BIN)/.dev
 	$(BIN)/python -m build
@@ -62,6 +63,10 @@ $(BIN)/.base: $(BIN)/python pyproject.toml constraints.txt
 
 $(BIN)/.dev: $(BIN)/.base
 	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(BIN)/.math: $(BIN)/.dev
+	$(PIP) install --constraint constraints.txt --editable '.[dev,math]'
 	touch $@
 
 # torch first and by its exact version, so that a CPU build is taken where one is to be had.

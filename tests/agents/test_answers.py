@@ -21,6 +21,7 @@ def test_the_oracle_wins_and_the_blank_agent_does_not(kind: type[MathEnv], blank
         assert play_episode(env, BlankAgent(), task, 0, 0).outcome is blank
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("name", [name for name in PUBLISHED if name != "math_test"])
 def test_the_oracle_wins_every_published_problem(name: str, shared: Path) -> None:
     problems = open_problems(name, shared / "math")

@@ -75,6 +75,7 @@ def test_wrong_settings_of_the_generator_are_refused() -> None:
         generate_problem(0, 0.5, "prodct")
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_panels_are_recognised(name: str, shared: Path) -> None:
     problems = open_problems(name, shared / "math")
@@ -181,6 +182,7 @@ def test_hub_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         open_problems("hub:a:b:c:d")
 
 
+@pytest.mark.shared
 def test_every_gold_of_the_published_sets_can_be_graded(shared: Path) -> None:
     pytest.importorskip("math_verify", reason="needs the extra `math`")
     names = [name for name in PUBLISHED if name != "math_test"]
@@ -236,6 +238,7 @@ def test_check_is_content_with_a_clean_file(tmp_path: Path, capsys: pytest.Captu
     assert _check([str(path)], capsys) == (0, f"{path}: 2 rows\nnothing found\n")
 
 
+@pytest.mark.shared
 def test_the_training_set_holds_test_problems(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("math_verify", reason="needs the extra `math`")
     files = [str(shared / "math" / name) for name in ("train_math_lvl3to5_8k.jsonl", "math_test.jsonl")]
