@@ -25,7 +25,8 @@ def run_as_text(run: Run) -> str:
     table = tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 7))
     lines = [heading(run.config.env, run.panel.label, len(run.panel.tasks), run.panel.sha256), "", table]
     if overall.failed:
-        lines.append(f"{overall.failed} episodes failed (error or timeout): left out; --resume plays them again")
+        failed = f"{overall.failed} of {overall.expected} episodes failed (error or timeout)"
+        lines.append(f"{failed}: left out of the rates; --resume plays them again")
     if overall.missing:
         lines.append(f"incomplete: {overall.missing} of {overall.expected} episodes are missing")
     if run.config.samples > 1:

@@ -1,6 +1,7 @@
 """``holdergym list``: what there is to evaluate."""
 
 import os
+import textwrap
 from collections.abc import Callable
 
 import click
@@ -33,7 +34,7 @@ def command(kind: str | None, data: str | None) -> None:
     if kind is not None:
         click.echo(sections[kind]())
         return
-    click.echo("\n\n".join(f"{name}\n{section()}" for name, section in sections.items()))
+    click.echo("\n\n".join(f"{name}\n{textwrap.indent(section(), '  ')}" for name, section in sections.items()))
 
 
 def _environments() -> str:
@@ -43,19 +44,19 @@ def _environments() -> str:
 
     registration.register()
     names = sorted(name for name in gymnasium.registry if name.startswith("holdergym/"))
-    return "\n".join(f"  {name}" for name in names)
+    return "\n".join(names)
 
 
 def _panels(data: str | None) -> str:
-    rows = [("  alfworld", name, "generated, no download") for name in BUILTIN_PANELS]
+    rows = [("alfworld", name, "generated, no download") for name in BUILTIN_PANELS]
     if data is not None or os.environ.get("ALFWORLD_DATA"):
         path = find_data(data)
-        rows += [("  alfworld", name, str(path)) for name in panel_names(data)]
+        rows += [("alfworld", name, str(path)) for name in panel_names(data)]
     table = tabulate(rows, tablefmt="plain")
     if len(rows) > len(BUILTIN_PANELS):
         return table
-    return f"{table}\n  official panels: give --data or set ALFWORLD_DATA; `holdergym doctor` says more"
+    return f"{table}\nofficial panels: give --data or set ALFWORLD_DATA; `holdergym doctor` says more"
 
 
 def _agents() -> str:
-    return tabulate([(f"  {agent.name}", agent.description) for agent in agent_entries()], tablefmt="plain")
+    return tabulate(agent_entries(), tablefmt="plain")

@@ -64,7 +64,7 @@ def test_text_of_one_run_by_type(make_run) -> None:
     rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.split()}
     assert rows["all"][:2] == ["3/9", "33.3"]
     assert rows["Pick"][:2] == ["1/3", "33.3"]
-    assert "2 episodes failed" in text
+    assert "2 of 12 episodes failed" in text
     assert "incomplete: 1 of 12 episodes are missing" in text
 
 
