@@ -73,7 +73,7 @@ def log_power_mean(
     value_U = torch.where(finite_U == 0, centre_U, value_U)
     mean_weight_T = term_T / units.spread(sum_U)
 
-    if bool(torch.isinf(p_U).any()):
+    if bool(torch.isinf(p).any()) if isinstance(p, Tensor) else math.isinf(p):
         extreme = _extreme(log_T, units, torch.sign(p_U), share_T)
         value_U = torch.where(torch.isinf(p_U), extreme.log_mean_U, value_U)
         mean_weight_T = torch.where(units.spread(torch.isinf(p_U)), extreme.weight_T, mean_weight_T)

@@ -248,6 +248,32 @@ def test_the_terms_in_words() -> None:
     assert result.loss.item() == pytest.approx((result.policy + result.kl + result.entropy).item())
 
 
+@pytest.mark.parametrize("per", ["turn", "trajectory"])
+def test_holderpo_on_alfworld_in_words(per: str) -> None:
+    """Mean over units of the clipped power mean; KL and entropy are means over tokens."""
+    case, method = Case(torch.float64), preset("holderpo-alfworld")
+    method = replace(method, aggregation=replace(method.aggregation, per=per))
+    batch = case.prepared(method)
+    with torch.no_grad():
+        now = case.policy.padded(case.rows)
+    assert now.entropy_T is not None
+    assert batch.reference_logp_T is not None
+    p = 1 - 2 * HERE.round / 150
+    terms = []
+    units = case.layout.units(per)  # type: ignore[arg-type]
+    for unit in range(units.count):
+        tokens = units.index == unit
+        if tokens.any():
+            rho = (now.logp_T - batch.old_logp_T)[tokens].exp().pow(p).mean().pow(1 / p)
+            advantage = batch.advantage_T[tokens].mean()
+            terms.append(torch.minimum(rho * advantage, rho.clamp(0.8, 1.2) * advantage))
+    d_T = batch.reference_logp_T - now.logp_T
+    result = objective(method, batch, now, HERE)
+    torch.testing.assert_close(result.policy, -torch.stack(terms).mean())
+    torch.testing.assert_close(result.kl, 0.01 * (d_T.exp() - d_T - 1).mean())
+    torch.testing.assert_close(result.entropy, -0.001 * now.entropy_T.mean())
+
+
 def test_kl_cov_in_words() -> None:
     """-A r for all tokens, plus |log pi - log pi_old| on the selected ones, over all tokens."""
     case, method = Case(torch.float64), replace(preset("kl-cov"), token_weights=(KLCov(share=0.2),))
