@@ -7,9 +7,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_WAIT_POLICY := PASSIVE
 
 # Compiling the stock engine needs a C compiler; without one its tests are skipped and say so.
-STOCK := $(if $(shell command -v gcc),$(BIN)/.stock,no-compiler)
+STOCK := $(if $(and $(shell command -v gcc),$(shell command -v g++)),$(BIN)/.stock,no-compiler)
 TYPED := build/typed
 
+# One pip at a time in one environment.
+.NOTPARALLEL:
 .PHONY: quickstart test test-slow lint format parity verdicts bench dist clean no-compiler
 
 quickstart: $(BIN)/.base
@@ -51,11 +53,11 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info
 
 no-compiler:
-	@echo "No gcc: the stock ALFWorld engine is not installed and its tests are skipped (apt-get install build-essential)."
+	@echo "No gcc or g++: the stock ALFWorld engine is not installed and its tests are skipped (apt-get install build-essential)."
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("HölderGym needs Python 3.11 or newer: set PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "No virtual environment could be made (on Debian: apt-get install python3-venv)."; exit 1; }
 
 $(BIN)/.base: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable .

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..envs.errors import HolderGymError, UnknownNameError
+from ..envs.panel import Panel
 from .agent import AgentError, Conversation, Response
 from .trajectory import Outcome
 
@@ -47,17 +48,31 @@ class ReplayAgent:
         """
         return [Response(self._next(conversation)) for conversation in conversations]
 
+    def require(self, panel: Panel, samples: int) -> None:
+        """Makes sure that every task and sample was recorded, before a run begins.
+
+        Raises:
+            HolderGymError: If one was not; the message names it.
+        """
+        for task in panel.tasks:
+            for sample in range(samples):
+                self._recorded(task.id, sample)
+
     def _next(self, conversation: Conversation) -> str:
-        task_id, sample = conversation.task.id, conversation.sample
+        task_id = conversation.task.id
+        actions = self._recorded(task_id, conversation.sample)
+        if conversation.turn >= len(actions):
+            raise AgentError(f"task {task_id}: the recording ends after {len(actions)} commands")
+        return actions[conversation.turn]
+
+    def _recorded(self, task_id: str, sample: int) -> tuple[str, ...]:
         actions = self._actions.get((task_id, sample), self._actions.get((task_id, None)))
         if actions is None:
             recorded = {task for task, _ in self._actions}
             if task_id in recorded:
                 raise HolderGymError(f"{self._path}: sample {sample} of task {task_id!r} was not recorded")
             raise UnknownNameError(f"task in {self._path}:", task_id, recorded)
-        if conversation.turn >= len(actions):
-            raise AgentError(f"task {task_id}: the recording ends after {len(actions)} commands")
-        return actions[conversation.turn]
+        return actions
 
 
 def _read(path: Path) -> bytes:

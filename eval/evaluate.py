@@ -46,6 +46,8 @@ def evaluate(
     if config.out is None:
         raise ConfigError("the setting 'out' is missing: give --out FOLDER")
     arena = open_arena(config)
+    for note in arena.notes:
+        say(note)
     agent = arena.agent
     plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint)
     session = begin_session(None if config.data is None else str(config.data), config.workers)
@@ -62,11 +64,12 @@ def evaluate(
             dynamic_ncols=True,
         )
         with bar, closing(_play(arena, missing, config.workers)) as episodes:
-            won = 0
-            for played, episode in enumerate(episodes, start=1):
+            won = finished = 0
+            for episode in episodes:
                 folder.append(episode)
                 won += episode.trajectory.outcome is Outcome.WON
-                bar.set_postfix_str(f"won {won}/{played}", refresh=False)
+                finished += episode.trajectory.outcome.finished
+                bar.set_postfix_str(f"won {won}/{finished}", refresh=False)
                 bar.update()
         return folder.summarise()
 
@@ -76,6 +79,11 @@ def _play(arena: Arena, slots: Sequence[Slot], workers: int) -> Generator[Episod
     if not slots:
         return
     with ExitStack() as opened:
+        # Threads suffice: an environment of the stock engine is a process of its own, and its thread waits.
+        players = ThreadPoolExecutor(workers, thread_name_prefix="player")
+        # Undone in reverse: no episode begins any more, then the environments end and with them what they are
+        # playing, and only then are the threads waited for.
+        opened.callback(players.shutdown)
         envs: queue.SimpleQueue[gymnasium.Env[str, str]] = queue.SimpleQueue()
         for _ in range(min(workers, len(slots))):
             envs.put(opened.enter_context(closing(arena.make_env())))
@@ -90,9 +98,7 @@ def _play(arena: Arena, slots: Sequence[Slot], workers: int) -> Generator[Episod
         if workers == 1:
             yield from map(play, slots)
             return
-        # Threads suffice: an environment of the stock engine is a process of its own, and its thread waits.
-        players = ThreadPoolExecutor(workers, thread_name_prefix="player")
-        opened.callback(players.shutdown, cancel_futures=True)
+        opened.callback(players.shutdown, wait=False, cancel_futures=True)
         for future in as_completed(players.submit(play, slot) for slot in slots):
             yield future.result()
 

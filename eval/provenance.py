@@ -92,12 +92,18 @@ def package_versions() -> dict[str, str]:
 
 
 def git_commit(folder: Path) -> str | None:
-    """The commit checked out in a folder, with ``-dirty`` when tracked files differ from it, or None."""
+    """The commit of the source in a folder, or None where git does not keep it.
+
+    ``-dirty`` is added when tracked files differ from the commit, ``-unknown`` when git does not say in time.
+    """
+    # An installed package may lie inside somebody else's work tree: its commit would not be ours.
+    if _git(folder, "ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None
     commit = _git(folder, "rev-parse", "HEAD")
     if commit is None:
         return None
     changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return f"{commit}-dirty" if changes else commit
+    return f"{commit}-unknown" if changes is None else f"{commit}-dirty" if changes else commit
 
 
 def hardware() -> Hardware:
@@ -124,6 +130,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
             capture_output=True,
             text=True,
             timeout=_GIT_SECONDS,
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -77,6 +77,7 @@ class RunFolder:
         """
         self.path = path
         self._plan = plan
+        self._session_counts = True
         with ExitStack() as opened:
             _make_folder(path)
             lock = FolderLock(path)
@@ -105,7 +106,7 @@ class RunFolder:
         self._journal.sync()
         run = read_run(self.path)
         write_atomically(self.path / SUMMARY, summary_text(run))
-        if self._manifest.sessions[-1].finished is None:
+        if self._session_counts:
             self._write_manifest(self._manifest.finished())
         return run
 
@@ -153,7 +154,9 @@ class RunFolder:
         failed = len(results) - len(finished)
         again = f", {failed} failed ones are played again" if failed else ""
         say(f"{self.path}: {len(finished)} of {total} episodes are there{again}")
-        if len(finished) < total:
+        # A process that finds nothing to play starts no session, and must not end another one's.
+        self._session_counts = len(finished) < total
+        if self._session_counts:
             self._write_manifest(self._manifest.started_again(session))
         return finished
 

@@ -11,7 +11,7 @@ from .dialect import Dialect
 from .game import Game, StoredGame
 from .game_file import make_game, read_file
 from .pack import is_pack, list_panels, read_pack
-from .tree import GAME_FILE, LeftOut, find_root, list_games, list_splits
+from .tree import GAME_FILE, NO_GAME, LeftOut, find_root, list_games, list_splits
 from .world import World
 
 __all__ = ["BUILTIN_PANELS", "RELEASED", "Game", "Games", "build_world", "find_data", "open_games", "panel_names"]
@@ -126,7 +126,7 @@ def open_games(panel: str | None = None, data: str | os.PathLike[str] | None = N
     """
     if panel is None and data is None:
         panel = "builtin_valid"
-    if panel in BUILTIN_PANELS:
+    if panel in BUILTIN_PANELS and (data is None or panel not in panel_names(data)):
         if data is not None:
             raise HolderGymError(f"panel {panel!r} is generated: leave out --data, or name a panel of {data}")
         from .builtin import builtin_games
@@ -209,10 +209,13 @@ def _open_split(
             "unsolvable): run `alfworld-download` again"
         )
     stored.sort(key=lambda game: game.task.id)
-    if len(stored) != RELEASED.get(split):
+    # The whole training split of the release is taken as it is; a matching number says nothing of a smaller one.
+    if split != "train" or len(stored) != RELEASED["train"]:
         _refuse_copies(stored)
     panel = Panel.of(split, [game.task for game in stored])
-    return Games(_with_full_size(panel, len(stored) + len(unsolvable)), stored, (*left_out, *unsolvable))
+    absent = sum(item.reason == NO_GAME for item in left_out)
+    size = len(stored) + len(unsolvable) + absent
+    return Games(_with_full_size(panel, size), stored, (*left_out, *unsolvable))
 
 
 def _refuse_copies(stored: list[StoredGame]) -> None:
@@ -225,7 +228,10 @@ def _refuse_copies(stored: list[StoredGame]) -> None:
 
 
 def _with_full_size(panel: Panel, size: int) -> Panel:
-    """Says how many games the whole panel has: as many as were released, or as many as there are."""
+    """Says how many games the whole panel has: as many as were released, or as many as there should be.
+
+    The release has trial folders without a game, so for its splits only the released number counts.
+    """
     size = max(len(panel.tasks), RELEASED.get(panel.name, size))
     return Panel(panel.name, panel.tasks, size)
 

@@ -64,9 +64,7 @@ class StockSimulator:
     """
 
     def __init__(self, limits: StockLimits | None = None) -> None:
-        missing = missing_parts()
-        if missing:
-            raise MissingExtraError("engine 'textworld'", "alfworld", " and ".join(missing))
+        require_stock()
         self._limits = limits or StockLimits()
         self._worker: WorkerProcess | None = None
         self._games = 0
@@ -148,6 +146,17 @@ class StockSimulator:
 def missing_parts() -> tuple[str, ...]:
     """Names the packages of the extra ``alfworld`` that are not installed; none is imported to find out."""
     return tuple(name for name in _PARTS if find_spec(name) is None)
+
+
+def require_stock() -> None:
+    """Makes sure that the stock engine can be started.
+
+    Raises:
+        MissingExtraError: If a part of it is not installed.
+    """
+    missing = missing_parts()
+    if missing:
+        raise MissingExtraError("engine 'textworld'", "alfworld", " and ".join(missing))
 
 
 def _entries(game: Game) -> dict[str, object]:

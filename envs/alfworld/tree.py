@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from .problem import Problem, TaskType
 
 VERSION_FOLDER = "json_2.1.1"
 GAME_FILE = "game.tw-pddl"
+NO_GAME = f"no {GAME_FILE}"
 
 # The stock engine leaves these out by the same test on the folder's name (`AlfredTWEnv.collect_game_files`).
 _LEFT_OUT_NAMES = ("movable", "Sliced")
@@ -100,7 +102,7 @@ def list_games(root: Path, split: str) -> Listing:
             elif os.path.lexists(trial / GAME_FILE):
                 files.append(trial / GAME_FILE)
             else:
-                left_out.append(LeftOut(trial, f"no {GAME_FILE}"))
+                left_out.append(LeftOut(trial, NO_GAME))
     return Listing(tuple(files), tuple(left_out))
 
 
@@ -114,21 +116,32 @@ def write_games(path: Path, games: Iterable[Game]) -> int:
         path: The root: ``json_2.1.1/SPLIT/TASK/TRIAL/`` are made below it from the task ids.
         games: Games of dialect 0.4.
 
+    Each split appears at once when all its games are written, so that a killed process leaves no partial panel.
+
     Raises:
-        HolderGymError: If a file cannot be written.
+        HolderGymError: If a file cannot be written, or a split is there already.
     """
     count = 0
+    staged: dict[Path, Path] = {}
     try:
-        _write(path / "logic" / "alfred.pddl", DOMAIN)
-        _write(path / "logic" / "alfred.twl2", grammar(_UNKNOWN_TASK))
+        for name, text in (("alfred.pddl", DOMAIN), ("alfred.twl2", grammar(_UNKNOWN_TASK))):
+            if not (path / "logic" / name).exists():  # another release's rules are left as they are
+                _write(path / "logic" / name, text)
         for game in games:
             _, split, task, trial = game.task.id.split("/")
-            folder = path / VERSION_FOLDER / split / task / trial
+            target = path / VERSION_FOLDER / split
+            if target not in staged:
+                # A hidden folder is no split: what a killed process leaves is not taken for a smaller panel.
+                staged[target] = target.with_name(f".{split}.new")
+                shutil.rmtree(staged[target], ignore_errors=True)
+            folder = staged[target] / task / trial
             entries = game_entries(game)
             _write(folder / GAME_FILE, json.dumps(entries))
             _write(folder / "initial_state.pddl", str(entries["pddl_problem"]))
             _write(folder / "traj_data.json", json.dumps(_trajectory(trial, game.problem)))
             count += 1
+        for target, staging in staged.items():
+            staging.rename(target)
     except OSError as error:
         raise HolderGymError(f"{error.filename}: cannot be written ({error.strerror}): choose another --out") from None
     return count

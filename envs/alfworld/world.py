@@ -167,7 +167,7 @@ class World:
         views = self._views[receptacle]
         view = views.get(contents)
         if view is None:
-            if self._view_count == _MAX_VIEWS:
+            if self._view_count >= _MAX_VIEWS:  # several threads may count at once
                 for kept in self._views:
                     kept.clear()
                 self._view_count = 0

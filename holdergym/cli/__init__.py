@@ -55,6 +55,10 @@ def main(args: list[str] | None = None) -> None:
     except HolderGymError as error:
         _fail(str(error), "holdergym")
     except OSError as error:
+        if error.filename is not None:
+            # A path that a user gave and that no part of the program looked at first: too long, a loop of links,
+            # not allowed.
+            _fail(f"{error.filename}: {error.strerror}: give another path", "holdergym")
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             raise
         # Whoever read the output has gone, as `head` does, or its disk is full. Nothing more can be written there.

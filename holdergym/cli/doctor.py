@@ -22,6 +22,8 @@ from ..version import __version__
 _EXTRAS = {
     "alfworld": "the stock text engine (engine=textworld)",
     "train": "language models and training",
+    "math": "the grader of answers that are not plain numbers",
+    "hub": "problems from hub data sets",
     "vllm": "fast rollouts on a GPU",
 }
 

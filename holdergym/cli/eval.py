@@ -79,5 +79,6 @@ def _saved_layers(out: Path) -> list[Layer]:
     """The settings that the run began with, so that --resume need not be told them again."""
     if not (out / MANIFEST).is_file():
         return []
-    data = read_manifest(out / MANIFEST).sessions[-1].data
+    sessions = read_manifest(out / MANIFEST).sessions
+    data = sessions[-1].data if sessions else None
     return [file_layer(out / CONFIG), Layer(str(out / MANIFEST), {} if data is None else {"data": data})]

@@ -161,8 +161,8 @@ def _number_or_name(text: str) -> float | str:
 
 
 def _data_of(panel: str, data: Path | None) -> Path | None:
-    """The data of a panel: none for the generated ones."""
-    return None if panel in BUILTIN_PANELS else data
+    """The data of a panel: none for the generated ones, unless the data hold a copy of them."""
+    return None if panel in BUILTIN_PANELS and (data is None or panel not in panel_names(data)) else data
 
 
 def _verdicts(panel: str, data: Path | None) -> tuple[Iterator[Verdict], int]:

@@ -1,5 +1,6 @@
 """``holdergym leaderboard``: a table of runs."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def command(runs: tuple[Path, ...], form: str, out: Path | None) -> None:
       holdergym eval --agent expert --limit 6 --out runs/b
       holdergym leaderboard runs/a runs/b --format md
     """
-    folders = [run.resolve() for run in runs]
+    folders = [os.path.realpath(run) for run in runs]
     for number, folder in enumerate(folders):
         if folder in folders[:number]:
             raise HolderGymError(f"the run folder {runs[number]} is given twice: a run has one row")

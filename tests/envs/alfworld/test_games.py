@@ -281,7 +281,7 @@ def test_folders_without_a_game_are_counted(tree: Path) -> None:
     (split / "notes.txt").write_text("not a folder")
     games = open_games("mine", tree)
     assert len(games) == GAMES
-    assert games.panel.label == "mine"
+    assert games.panel.label == f"mine[{GAMES} of {GAMES + 1}]"
     assert Counter(item.reason for item in games.left_out) == {
         "movable receptacle or sliced object, as in the stock engine": 2,
         "no game.tw-pddl": 1,
