@@ -76,6 +76,10 @@ class AgentError(Exception):
     """An agent cannot answer. The episode ends as ``error``: it is not a loss."""
 
 
+class AgentTimeout(AgentError):
+    """An agent did not answer in time. The episode ends as ``timeout``: it is not a loss."""
+
+
 def episode_seed(run_seed: int, task_id: str, sample: int) -> int:
     """Derives the seed of an episode, so that it does not depend on which other episodes are played."""
     digest = hashlib.sha256(f"{run_seed}\t{task_id}\t{sample}".encode()).digest()

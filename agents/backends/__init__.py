@@ -1,0 +1,1 @@
+"""Language models behind one interface: tokens in; tokens, log-probabilities and a finish reason out."""

@@ -1,0 +1,99 @@
+"""Continuous batching: responses join and leave the batch between any two tokens."""
+
+import torch
+from transformers import PreTrainedModel
+
+from .drawing import Draw, draw_tokens
+from .forward import Forward
+from .prefix_store import PrefixStore
+from .responses import GrowingResponse, Job, ResponseRules
+from .slot_cache import SlotCache
+
+
+class BatchDecoder:
+    """Decodes several responses together; for models that ``SlotCache`` serves.
+
+    Args:
+        model: The model, in evaluation mode.
+        rules: When responses begin and end.
+        rows: Most responses at once.
+        cache_bytes: Memory for keys and values of ended responses.
+    """
+
+    def __init__(self, model: PreTrainedModel, rules: ResponseRules, rows: int, cache_bytes: int) -> None:
+        self._model = model
+        self._forward = Forward(model)
+        self._rules = rules
+        self._rows = rows
+        self._store = PrefixStore(cache_bytes)
+        # The response in each row of the cache.
+        self._responses: list[GrowingResponse] = []
+        self._cache = SlotCache(model, rows)
+
+    @property
+    def free(self) -> int:
+        """How many more responses can join."""
+        return self._rows - len(self._responses)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any response is growing."""
+        return bool(self._responses)
+
+    def join(self, job: Job) -> None:
+        """Computes the prompt, from where a kept prefix ends, and draws the first token."""
+        if not self._rules.admits(job):
+            return
+        prefix = self._store.find(job.prompt_ids)
+        response = self._rules.begin(job, prefix.length)
+        self._responses.append(response)
+        row = self._cache.begin_row(prefix.state, prefix.length)
+        length = len(job.prompt_ids)
+        logits_B_V = self._forward(
+            torch.tensor([job.prompt_ids[prefix.length :]]),
+            torch.ones(1, length, dtype=torch.long),
+            torch.arange(prefix.length, length)[None],
+            self._cache.for_prompt(row),
+        )
+        self._cache.lengths[row] = length
+        self._add(draw_tokens(logits_B_V, [response.draws]), [response])
+
+    def advance(self) -> None:
+        """Draws one more token of each response, and gives those that have ended to their futures."""
+        responses = list(self._responses)
+        lengths_B = torch.tensor(self._cache.lengths)
+        columns = torch.arange(int(lengths_B.max()) + 1)
+        logits_B_V = self._forward(
+            torch.tensor([[response.ids[-1]] for response in responses]),
+            (columns <= lengths_B[:, None]).long(),
+            lengths_B[:, None],
+            self._cache.for_next_tokens(),
+        )
+        self._cache.lengths = [length + 1 for length in self._cache.lengths]
+        self._add(draw_tokens(logits_B_V, [response.draws for response in responses]), responses)
+
+    def forget(self) -> None:
+        """Forgets what was computed for ended responses."""
+        self._store.clear()
+
+    def abandon(self, error: Exception) -> None:
+        """Gives up all growing responses with an error and starts afresh, as the cache may be half written."""
+        for response in self._responses:
+            response.job.fail(error)
+        self._responses = []
+        self._cache = SlotCache(self._model, self._rows)
+        self._store.clear()
+
+    def _add(self, draws: list[Draw], responses: list[GrowingResponse]) -> None:
+        for draw, response in zip(draws, responses, strict=True):
+            if self._rules.add(draw, response):
+                self._leave(response)
+
+    def _leave(self, response: GrowingResponse) -> None:
+        row = self._responses.index(response)
+        # The last token was drawn but never computed, so the state ends before it.
+        self._store.keep([*response.job.prompt_ids, *response.ids[:-1]], self._cache.state(row))
+        self._cache.end_row(row)
+        last = self._responses.pop()
+        if last is not response:
+            self._responses[row] = last

@@ -1,0 +1,51 @@
+"""One pass of a transformers model."""
+
+import inspect
+
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.cache_utils import Cache
+
+
+class Forward:
+    """Computes the logits of the next token of each row.
+
+    Args:
+        model: The model, in evaluation mode.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self._model = model
+        known = inspect.signature(model.forward).parameters
+        # Models with relative positions (ALiBi) read them off the mask and know no such argument.
+        self._takes_positions = "position_ids" in known
+        self._takes_keep = "logits_to_keep" in known
+        # The newer name of the argument; the older one warns where there are both.
+        self._cache_name = "cache" if "cache" in known else "past_key_values"
+
+    def __call__(self, input_ids: Tensor, attention_mask: Tensor, positions: Tensor, cache: Cache) -> Tensor:
+        """Passes new tokens through the model.
+
+        Args:
+            input_ids: New tokens, [rows, new tokens].
+            attention_mask: 1 for what a row sees, [rows, old and new tokens].
+            positions: Position of each new token in its row, [rows, new tokens].
+            cache: What was computed for the old tokens; the new ones are added.
+
+        Returns:
+            Logits behind the last new token, [rows, vocabulary].
+        """
+        device = self._model.device
+        more: dict[str, Tensor | Cache | int] = {self._cache_name: cache}
+        if self._takes_positions:
+            more["position_ids"] = positions.to(device)
+        if self._takes_keep:
+            more["logits_to_keep"] = 1
+        output = self._model(
+            input_ids=input_ids.to(device),
+            attention_mask=attention_mask.to(device),
+            use_cache=True,
+            **more,
+        )
+        logits: Tensor = output.logits[:, -1]
+        return logits

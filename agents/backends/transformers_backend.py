@@ -1,0 +1,160 @@
+"""Any causal language model of the transformers library, in a thread of this process."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from .backend import BackendError, Generation, Request
+from .batch_decoder import BatchDecoder
+from .decoder import Decoder
+from .responses import Job, ResponseRules
+from .single_decoder import SingleDecoder
+from .slot_cache import SlotCache
+from .stopping import Decode
+
+
+class TransformersBackend:
+    """Answers requests in the order in which they come, up to ``max_batch`` at once.
+
+    A response joins the batch between any two tokens and leaves it at its end, so that nobody waits for the
+    longest. What was computed for a response is kept: a prompt that goes on from it is computed from there only.
+    Models with sliding windows or with states in place of keys and values answer one request at a time, and nothing
+    is kept for them.
+
+    Args:
+        model: The model, in evaluation mode and on its device.
+        tokenizer: Its tokenizer, for stop texts and for the text of responses.
+        max_batch: Most responses that grow at once.
+        cache_gib: Memory in GiB for what is kept of ended responses.
+        max_context: Most tokens of prompt and response, where that is to be fewer than the model reads.
+
+    Attributes:
+        context_length: Most tokens of prompt and response.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        max_batch: int = 16,
+        cache_gib: float = 1.0,
+        max_context: int | None = None,
+    ) -> None:
+        reads = context_length_of(model)
+        self.context_length: int = reads if max_context is None else min(reads, max_context)
+        rules = ResponseRules(decode_with(tokenizer), end_ids_of(model, tokenizer), self.context_length)
+        self._decoder: Decoder
+        if SlotCache.serves(model):
+            self._decoder = BatchDecoder(model, rules, max_batch, int(cache_gib * 2**30))
+        else:
+            self._decoder = SingleDecoder(model, rules)
+        self._waiting: deque[Job] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._stale = False
+        self._thread = threading.Thread(target=self._run, name="language-model", daemon=True)
+        self._thread.start()
+
+    def submit(self, request: Request) -> Future[Generation]:
+        """Begins to answer; see ``Backend.submit``."""
+        job = Job.of(request)
+        with self._changed:
+            if self._closed:
+                job.future.set_exception(_closed())
+            else:
+                self._waiting.append(job)
+                self._changed.notify()
+        return job.future
+
+    def forget(self) -> None:
+        """Forgets what was computed for ended responses. Call it when the model's weights have changed.
+
+        Raises:
+            BackendError: If a response is being computed: it would come from two models.
+        """
+        with self._changed:
+            if self._waiting or self._decoder.busy:
+                raise BackendError("the weights were changed in the middle of a response")
+            self._stale = True
+
+    def close(self) -> None:
+        """Ends all responses and the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    @torch.inference_mode()
+    def _run(self) -> None:
+        try:
+            while self._admit():
+                if self._decoder.busy:
+                    self._attempt(self._decoder.advance)
+        finally:
+            # Also after a mistake in the code, which the thread then reports: nobody may wait for ever.
+            with self._changed:
+                self._closed = True
+                waiting = list(self._waiting)
+                self._waiting.clear()
+            self._decoder.abandon(_closed())
+            for job in waiting:
+                job.fail(_closed())
+
+    def _admit(self) -> bool:
+        """Lets requests join while there is room, and waits when there is nothing to do. False to end."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._waiting or self._decoder.busy)
+                if self._closed:
+                    return False
+                if self._stale:
+                    self._decoder.forget()
+                    self._stale = False
+                if not self._waiting or not self._decoder.free:
+                    return True
+                job = self._waiting.popleft()
+            self._attempt(partial(self._decoder.join, job))
+
+    def _attempt(self, step: Callable[[], None]) -> None:
+        """Computes. What torch refuses, such as more memory than there is, ends the responses in the batch."""
+        try:
+            step()
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())[:300]
+            self._decoder.abandon(BackendError(f"the language model failed: {reason}"))
+
+
+def decode_with(tokenizer: PreTrainedTokenizerBase) -> Decode:
+    """Makes text of tokens: without special tokens, and with every blank that was drawn."""
+
+    def decode(ids: Sequence[int]) -> str:
+        return str(tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    return decode
+
+
+def context_length_of(model: PreTrainedModel) -> int:
+    """Most tokens that a model reads, as its configuration says; without a word of it, a million."""
+    config = model.config.get_text_config()
+    lengths = (getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "max_seq_len"))
+    return next((length for length in lengths if isinstance(length, int)), 2**20)
+
+
+def end_ids_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """The tokens that end a response, as the model's generation settings and the tokenizer say."""
+    generation = model.generation_config
+    named = None if generation is None else generation.eos_token_id
+    ids = [named] if isinstance(named, int) else list(named or [])
+    if isinstance(tokenizer.eos_token_id, int):
+        ids.append(tokenizer.eos_token_id)
+    return frozenset(ids)
+
+
+def _closed() -> BackendError:
+    return BackendError("the language model was closed")

@@ -1,0 +1,104 @@
+"""Loads models and tokenizers with the transformers library; the only place that does."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..envs.errors import MissingExtraError
+from .checkpoints import Checkpoint, ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+
+def load_tokenizer(checkpoint: Checkpoint) -> "PreTrainedTokenizerBase":
+    """Loads a checkpoint's tokenizer.
+
+    Raises:
+        MissingExtraError: If transformers is not installed.
+        ModelError: If the files are damaged.
+    """
+    _need_transformers(checkpoint)
+    from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+    try:
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
+    except _LOADING_ERRORS as error:
+        raise ModelError(f"{checkpoint.folder}: cannot load the tokenizer: {_brief(error)}") from None
+    assert isinstance(tokenizer, PreTrainedTokenizerBase)
+    return tokenizer
+
+
+def load_model(checkpoint: Checkpoint, dtype: str = "auto", device: str = "auto") -> "PreTrainedModel":
+    """Loads a checkpoint's weights for inference.
+
+    Args:
+        checkpoint: What to load.
+        dtype: One of ``DTYPES``; ``auto`` takes float32 on a CPU, where shorter numbers are many times slower, and
+            the checkpoint's own elsewhere.
+        device: As torch names it; ``auto`` takes the first GPU, or the CPU where there is none.
+
+    Raises:
+        MissingExtraError: If torch or transformers are not installed.
+        ModelError: If the files are damaged, do not hold all weights or do not fit into the device.
+    """
+    _need_transformers(checkpoint)
+    import torch
+    from transformers import AutoModelForCausalLM, PreTrainedModel
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if dtype == "auto" and device == "cpu":
+        dtype = "float32"
+    try:
+        with quiet_transformers():
+            model, report = AutoModelForCausalLM.from_pretrained(
+                checkpoint.folder, dtype=dtype, local_files_only=True, output_loading_info=True
+            )
+            model = model.to(device)
+    except _LOADING_ERRORS as error:
+        raise ModelError(f"{checkpoint.folder}: cannot load the model: {_brief(error)}") from None
+    except RuntimeError as error:
+        raise ModelError(f"{checkpoint.folder}: cannot load the model on {device}: {_brief(error)}") from None
+    # The library gives missing weights random values and only logs it.
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise ModelError(f"{checkpoint.folder}: the weights lack {missing[0]!r} and {len(missing) - 1} more")
+    assert isinstance(model, PreTrainedModel)
+    return model.eval()
+
+
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Keeps the library's progress bars and notes off the terminal; errors are raised all the same."""
+    from transformers.utils import logging
+
+    shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if shown:
+            logging.enable_progress_bar()
+
+
+# What the library raises for damaged or foreign files. SafetensorError is an Exception of its own and is named by
+# its message, as importing safetensors here would cost everybody the extra.
+_LOADING_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError)
+
+
+def _need_transformers(checkpoint: Checkpoint) -> None:
+    from importlib.util import find_spec
+
+    for package in ("torch", "transformers"):
+        if find_spec(package) is None:
+            raise MissingExtraError(f"the model {checkpoint.name}", "train", package)
+
+
+def _brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__
