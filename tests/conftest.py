@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from holdergym.envs.alfworld.stock import missing_parts
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -18,6 +19,16 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 def no_other_games(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps out games that tests did not ask for. Merely importing the stock engine sets ALFWORLD_DATA."""
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips what needs the stock engine where that is not installed."""
+    missing = missing_parts()
+    if missing:
+        reason = f"the stock engine is not installed ({', '.join(missing)}): pip install 'holdergym[alfworld]'"
+        for item in items:
+            if item.get_closest_marker("stock"):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

@@ -74,6 +74,9 @@ COMMAND_LINES = [
     (["leaderboard", "RUN", "RUN"], "is given twice"),
     (["leaderboard", "RUN", "--format", "pdf"], "'pdf' is not one of"),
     (["leaderboard", "RUN", "--out", "/proc/nope"], "cannot write /proc/nope"),
+    (["leaderboard", "LONG"], "File name too long"),
+    (["eval", "--data", "LONG", "--out", "OUT"], "File name too long"),
+    (["leaderboard", "LOOP"], "LOOP"),
     (["list", "agnets"], "unknown kind of list 'agnets'; did you mean 'agents'?"),
     (["list", "panels", "--data", "/nope"], "there is no /nope"),
     (["quickstart", "--limit", "0"], "limit"),
@@ -88,6 +91,9 @@ def test_a_wrong_command_line(
 ) -> None:
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
     places = {name: tmp_path / name.lower() for name in ("EMPTY", "TEXT", "FULL", "OUT")} | {"RUN": run}
+    places["LONG"] = tmp_path / ("x" * 300)
+    places["LOOP"] = tmp_path / "loop"
+    places["LOOP"].symlink_to(places["LOOP"])
     places["EMPTY"].mkdir()
     places["TEXT"].write_text("not what = was asked [for\n")
     places["FULL"].mkdir()

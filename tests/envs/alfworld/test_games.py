@@ -2,14 +2,15 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from holdergym.envs.alfworld import games as games_module
 from holdergym.envs.alfworld.game import Game
 from holdergym.envs.alfworld.games import RELEASED, Games, find_data, open_games, panel_names
-from holdergym.envs.alfworld.generator import generate_games
+from holdergym.envs.alfworld.generator import generate_game, generate_games
+from holdergym.envs.alfworld.pack import PackedPanel, write_pack
 from holdergym.envs.alfworld.problem import Problem
 from holdergym.envs.alfworld.tree import write_games
 from holdergym.envs.alfworld.world import World
@@ -378,3 +379,37 @@ def test_the_stock_loader_and_expert_find_written_games(clean_tree: Path) -> Non
         expert.reset(str(path))
         wanted = [expert.task_params["object_target"], expert.task_params["task_type"]]
         assert wanted == [game.problem.goal.object_type.removesuffix("type"), game.task.type]
+
+
+@pytest.mark.shared
+def test_a_copy_is_refused_also_where_the_number_of_games_is_right(official_data: Path, tmp_path: Path) -> None:
+    split = tmp_path / "json_2.1.1" / "valid_unseen"
+    shutil.copytree(official_data / "json_2.1.1" / "valid_unseen", split)
+    first, second, *_ = sorted(split.glob("*/*"))
+    shutil.rmtree(first)
+    shutil.copytree(second, second.with_name("trial_copy"))
+    with pytest.raises(GameError, match="is the same game as"):
+        open_games("valid_unseen", tmp_path)
+
+
+def test_writing_games_leaves_other_rules_alone_and_no_half_panel(tmp_path: Path) -> None:
+    (tmp_path / "logic").mkdir()
+    (tmp_path / "logic" / "alfred.pddl").write_text("another release's")
+
+    def failing() -> Iterator[Game]:
+        yield generate_game(1, panel="mine")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_games(tmp_path, failing())
+    with pytest.raises(HolderGymError):
+        open_games("mine", tmp_path)
+    assert write_games(tmp_path, [generate_game(1, panel="mine")]) == 1
+    assert open_games("mine", tmp_path).panel.label == "mine"
+    assert (tmp_path / "logic" / "alfred.pddl").read_text() == "another release's"
+
+
+def test_a_pack_of_a_built_in_panel_can_be_played(tmp_path: Path) -> None:
+    built_in = open_games("builtin_valid")
+    write_pack(tmp_path / "b.games", [PackedPanel(built_in.panel, built_in.stored)])
+    assert open_games("builtin_valid", tmp_path / "b.games").panel == built_in.panel
