@@ -3,7 +3,7 @@
 import queue
 import sys
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import ExitStack, closing
 
 import gymnasium
@@ -20,6 +20,8 @@ from .provenance import begin_session
 from .results import Slot
 from .run import Run
 from .run_folder import Plan, RunFolder
+
+_BREAK_OFF_SECONDS = 0.2
 
 
 def evaluate(
@@ -79,28 +81,38 @@ def _play(arena: Arena, slots: Sequence[Slot], workers: int) -> Generator[Episod
     if not slots:
         return
     with ExitStack() as opened:
-        # Threads suffice: an environment of the stock engine is a process of its own, and its thread waits.
-        players = ThreadPoolExecutor(workers, thread_name_prefix="player")
-        # Undone in reverse: no episode begins any more, then the environments end and with them what they are
-        # playing, and only then are the threads waited for.
-        opened.callback(players.shutdown)
-        envs: queue.SimpleQueue[gymnasium.Env[str, str]] = queue.SimpleQueue()
-        for _ in range(min(workers, len(slots))):
-            envs.put(opened.enter_context(closing(arena.make_env())))
+        idle: queue.SimpleQueue[gymnasium.Env[str, str]] = queue.SimpleQueue()
+        envs = [opened.enter_context(closing(arena.make_env())) for _ in range(min(workers, len(slots)))]
+        for env in envs:
+            idle.put(env)
 
         def play(slot: Slot) -> Episode:
-            env = envs.get()
+            env = idle.get()
             try:
                 return _play_one(arena, env, slot)
             finally:
-                envs.put(env)
+                idle.put(env)
 
         if workers == 1:
             yield from map(play, slots)
             return
-        opened.callback(players.shutdown, wait=False, cancel_futures=True)
-        for future in as_completed(players.submit(play, slot) for slot in slots):
+        # Threads suffice: an environment of the stock engine is a process of its own, and its thread waits.
+        players = opened.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="player"))
+        futures = [players.submit(play, slot) for slot in slots]
+        opened.callback(_break_off, players, futures, envs)
+        for future in as_completed(futures):
             yield future.result()
+
+
+def _break_off(
+    players: ThreadPoolExecutor, futures: Sequence[Future[Episode]], envs: Sequence[gymnasium.Env[str, str]]
+) -> None:
+    """Ends episodes that are still being played, by ending their engines; does nothing when all are over."""
+    players.shutdown(wait=False, cancel_futures=True)
+    while running := [future for future in futures if not future.done()]:
+        for env in envs:
+            env.close()  # again and again, as an engine that is just being started escapes the first time
+        wait(running, timeout=_BREAK_OFF_SECONDS)
 
 
 def _play_one(arena: Arena, env: gymnasium.Env[str, str], slot: Slot) -> Episode:

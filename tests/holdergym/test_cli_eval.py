@@ -172,6 +172,44 @@ def test_ctrl_c_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
     assert (run / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
 
 
+@pytest.mark.stock
+def test_ctrl_c_ends_the_stock_engine_s_episodes_at_once(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    settings = ["--agent", "random", "--engine", "textworld", "--workers", "2", "--max-steps", "5000"]
+    process = subprocess.Popen(
+        [*HOLDERGYM, "eval", *settings, "--out", str(run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (run / "manifest.json").exists() and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    # Episodes of 5,000 commands would take ten minutes: they are broken off.
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1].startswith("interrupted: what was played is in")
+
+
+def test_what_was_cut_off_stays_so(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["sessions"][-1]["finished"] = None
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    holdergym("eval", "--resume", "--out", run)
+    assert json.loads((run / "manifest.json").read_text())["sessions"][-1]["finished"] is None
+
+
+def test_nothing_is_written_when_the_agent_or_the_engine_cannot_play(tmp_path: Path) -> None:
+    recording = tmp_path / "moves.jsonl"
+    recording.write_text('{"task_id": "alfworld/builtin_valid/other", "actions": []}\n')
+    run = tmp_path / "run"
+    message = holdergym("eval", "--agent", "replay", "--set", f"agent.path={recording}", "--out", run, code=2)
+    assert "unknown task in" in message
+    assert not run.exists()
+
+
 def test_a_second_process_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = [*HOLDERGYM, "eval", "--agent", "random", "--samples", "40", "--out", str(run)]
