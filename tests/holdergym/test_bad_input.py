@@ -43,7 +43,7 @@ COMMAND_LINES = [
     (["eval", "--engine", "textwrold", "--out", "OUT"], "'textwrold'; did you mean 'textworld'?"),
     (["eval", "--panel", "builtin_vaild", "--out", "OUT"], "did you mean 'builtin_valid'?"),
     (["eval", "--panel", "valid_seen", "--out", "OUT"], "no ALFWorld games: give --data DIR or set ALFWORLD_DATA"),
-    (["eval", "--data", "/nonexistent", "--out", "OUT"], "there is no /nonexistent"),
+    (["eval", "--data", "/proc/none", "--out", "OUT"], "there is no /proc/none"),
     (["eval", "--data", "EMPTY", "--out", "OUT"], "json_2.1.1"),
     (["eval", "--data", "TEXT", "--out", "OUT"], "neither a folder nor a pack of games"),
     (["eval", "--task-type", "pick_two", "--out", "OUT"], "unknown task type of panel 'builtin_valid': 'pick_two'"),

@@ -86,7 +86,7 @@ def at_terminal(typed: list[str], *arguments: str) -> tuple[str, int]:
         (["--engine", "nativ"], "unknown engine 'nativ'; did you mean 'native'?"),
         (["--seed", "-1"], "'--seed': -1 is not in the range"),
         (["--max-steps", "0"], "'--max-steps': 0 is not in the range"),
-        (["--data", "/nonexistent"], "there is no /nonexistent"),
+        (["--data", "/proc/none"], "there is no /proc/none"),
     ],
 )
 def test_bad_input_is_answered_in_one_line(arguments: list[str], message: str) -> None:
