@@ -10,6 +10,7 @@ nothing can be written the games are generated each time.
 """
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -78,7 +79,11 @@ def generate_builtin(name: str) -> Iterator[Game]:
 
 def _cache_file(name: str, recipe: _Recipe) -> Path:
     """Where the pack is kept. The hash in its name keeps panels of different versions apart."""
-    return platformdirs.user_cache_path("holdergym") / "games" / f"{name}-{recipe.sha256[:16]}.gz"
+    try:
+        folder = platformdirs.user_cache_path("holdergym")
+    except RuntimeError:  # a user without a home folder, as in many containers: nothing can be written there
+        folder = Path(os.devnull) / "holdergym"
+    return folder / "games" / f"{name}-{recipe.sha256[:16]}.gz"
 
 
 def _read_cache(path: Path, name: str, recipe: _Recipe) -> Games | None:

@@ -73,6 +73,9 @@ def list_splits(root: Path) -> tuple[str, ...]:
         HolderGymError: If there is none.
     """
     splits = tuple(folder.name for folder in _subfolders(root))
+    odd = next((split for split in splits if not split.isprintable()), None)
+    if odd is not None:
+        raise GameError(f"{str(root / odd)!r}: the folder's name is not plain UTF-8 text: rename it")
     if not splits:
         raise HolderGymError(f"{root} is empty: run `alfworld-download` again, or give another --data")
     return splits

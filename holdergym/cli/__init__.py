@@ -44,7 +44,8 @@ def main(args: list[str] | None = None) -> None:
     """Runs the command line and exits: 0 when it worked, 2 and one line on standard error for bad input."""
     try:
         status = holdergym.main(args, prog_name="holdergym", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None where the shell closed it
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         sys.exit(2)
