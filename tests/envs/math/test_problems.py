@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_columns_and_formats(tmp_path: Path) -> None:
     assert [p.statement for p in two.values()] == ["What is\n2+2?", "3+3?"]
     assert list(two) == ["math/two/a", "math/two/b"]
     assert open_problems(None, tmp_path / "two.csv").panel == two.panel
-    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra `hub`")
+    pyarrow = pytest.importorskip("pyarrow", reason="reading Parquet files needs the extra `hub`")
     from pyarrow import parquet
 
     parquet.write_table(pyarrow.table({"problem": ["1+1?"], "answer": [2.0]}), tmp_path / "three.parquet")
@@ -136,11 +137,21 @@ def test_ids_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     ],
 )
 def test_malformed_files_are_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow", reason="reading Parquet files needs the extra `hub`")
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(HolderGymError, match=message) as failure:
         open_problems(str(path))
     assert name in str(failure.value)
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
+def test_a_parquet_file_without_pyarrow_names_the_extra(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1")
+    with pytest.raises(HolderGymError, match=r"needs pyarrow, which is not installed: pip install 'holdergym\[hub\]'"):
+        open_problems(str(path))
 
 
 def test_names_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +184,7 @@ def test_reasoning_gym_panels() -> None:
 
 
 def test_hub_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("datasets", reason="needs the extra `hub`")
+    pytest.importorskip("datasets", reason="reading Parquet files needs the extra `hub`")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     _write(tmp_path / "test.jsonl", [{"question": "1+1?", "answer": "2"}, {"question": "2+1?", "answer": "3"}])
     problems = open_problems(f"hub:{tmp_path}")
