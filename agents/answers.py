@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ..envs.math.problems import Problems
-from .agent import Conversation, Response
+from .agent import Agent, Conversation, Response
 
 
-class OracleAgent:
+class OracleAgent(Agent):
     """Gives the gold answer in a box: it scores 100 % on every panel whose golds can be graded.
 
     Args:
@@ -28,7 +28,7 @@ class OracleAgent:
         return [Response(f"\\boxed{{{self._problems[c.task.id].golds[0]}}}") for c in conversations]
 
 
-class BlankAgent:
+class BlankAgent(Agent):
     """Says nothing: it scores 0 % everywhere, and every verdict on it is ``unparsable``."""
 
     name = "blank"

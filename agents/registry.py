@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..envs.errors import UnknownNameError
+from .language_model_settings import LanguageModelSettings
 
 if TYPE_CHECKING:
     from ..envs.alfworld.games import Games
@@ -41,9 +42,9 @@ class ReplaySettings:
     path: Path
 
 
-AgentSettings = RandomSettings | ExpertSettings | WalkthroughSettings | ReplaySettings
+AgentSettings = RandomSettings | ExpertSettings | WalkthroughSettings | ReplaySettings | LanguageModelSettings
 
-_KINDS = (RandomSettings, ExpertSettings, WalkthroughSettings, ReplaySettings)
+_KINDS = (RandomSettings, ExpertSettings, WalkthroughSettings, ReplaySettings, LanguageModelSettings)
 
 
 class AgentEntry(NamedTuple):
@@ -55,13 +56,17 @@ class AgentEntry(NamedTuple):
 
 def agent_entries() -> tuple[AgentEntry, ...]:
     """All agents that ``make_agent`` makes, by name."""
-    return tuple(sorted(AgentEntry(_name_of(kind), (kind.__doc__ or "").strip()) for kind in _KINDS))
+    return tuple(sorted(AgentEntry(_name_of(kind), _first_line(kind)) for kind in _KINDS))
 
 
 def _name_of(kind: type[AgentSettings]) -> str:
     name = kind.__dataclass_fields__["name"].default
     assert isinstance(name, str)
     return name
+
+
+def _first_line(kind: type[AgentSettings]) -> str:
+    return (kind.__doc__ or "").strip().partition("\n")[0]
 
 
 def settings_of(name: str, names: Collection[str]) -> AgentSettings:
@@ -106,3 +111,7 @@ def make_agent(settings: AgentSettings, games: "Games") -> "Agent":
             return WalkthroughAgent(games)
         case ReplaySettings(path=path):
             return ReplayAgent(path)
+        case LanguageModelSettings():
+            from .making import make_language_model
+
+            return make_language_model(settings, "alfworld")

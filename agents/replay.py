@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ..envs.errors import HolderGymError, UnknownNameError
 from ..envs.panel import Panel
-from .agent import AgentError, Conversation, Response
+from .agent import Agent, AgentError, Conversation, Response
 from .trajectory import Outcome
 
 _EPISODES = "episodes.jsonl"
 _FAILED = frozenset(outcome.value for outcome in Outcome if not outcome.finished)
 
 
-class ReplayAgent:
+class ReplayAgent(Agent):
     """Repeats recorded commands.
 
     Args:

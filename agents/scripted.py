@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from ..envs.alfworld.games import Games
 from ..envs.alfworld.planner import shortest_plan
-from .agent import AgentError, Conversation, Response
+from .agent import Agent, AgentError, Conversation, Response
 
 
-class RandomAgent:
+class RandomAgent(Agent):
     """Draws each command uniformly from the admissible ones; the draw derives from seed and turn alone."""
 
     name = "random"
@@ -35,7 +35,7 @@ class RandomAgent:
         return commands[int.from_bytes(digest) % len(commands)]
 
 
-class ExpertAgent:
+class ExpertAgent(Agent):
     """Follows a shortest plan, found by a search over the native engine with full knowledge of the game.
 
     It replays the commands so far and plans anew each turn, so it also finishes what others began.
@@ -70,7 +70,7 @@ class ExpertAgent:
         return plan[0]
 
 
-class WalkthroughAgent:
+class WalkthroughAgent(Agent):
     """Says the commands of the game's own walkthrough, one after the other.
 
     Args:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .usage import Usage
+
 
 class Outcome(StrEnum):
     """How an episode ended. ``ERROR`` and ``TIMEOUT`` are failures of the machinery, never a score of 0."""
@@ -10,6 +12,14 @@ class Outcome(StrEnum):
     WON = "won"
     LOST = "lost"
     LIMIT = "limit"
+    """The environment's step limit."""
+
+    TOKENS = "token_limit"
+    """The limit of tokens that a language model may say in an episode."""
+
+    CONTEXT = "context_overflow"
+    """The prompt has outgrown the model's context."""
+
     ERROR = "error"
     TIMEOUT = "timeout"
 
@@ -34,6 +44,11 @@ class Turn:
         logprobs: Log-probability of each response token under the sampler, same length as ``response_ids``.
         agent_seconds: Wall time in the agent.
         env_seconds: Wall time in the environment.
+        finish: Why the reply ended: ``stop``, or ``length`` for one that was cut; None without a language model.
+        unparsable: Whether the reply held no command, so that the action is a stand-in.
+        remarks: What the parser says of the reply, by the names of ``parsing.Remark``.
+        snapped_from: The command in the reply, where the action is the admissible one nearest to it.
+        usage: Tokens that the reply took, as far as the back end counts them.
     """
 
     observation: str
@@ -46,6 +61,11 @@ class Turn:
     logprobs: tuple[float, ...] | None = None
     agent_seconds: float = 0.0
     env_seconds: float = 0.0
+    finish: str | None = None
+    unparsable: bool = False
+    remarks: tuple[str, ...] = ()
+    snapped_from: str | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +82,7 @@ class Trajectory:
         outcome: How it ended.
         goal_condition_success_rate: Share of the goal's conditions that held at the end, in [0, 1].
         final_observation: What the environment answered to the last action.
-        reason: One line on why, for ``error`` and ``timeout``; else empty.
+        reason: One line on why, for an episode that neither the agent's commands nor the step limit ended; else empty.
     """
 
     task_id: str

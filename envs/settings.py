@@ -106,11 +106,11 @@ def as_toml(settings: object, leave_out: Sequence[str] = ()) -> str:
 
     Args:
         settings: A dataclass instance.
-        leave_out: Names of top-level fields to leave out.
+        leave_out: Dotted keys of fields and groups to leave out.
     """
     import tomli_w
 
-    return tomli_w.dumps({key: value for key, value in _plain_fields(settings).items() if key not in leave_out})
+    return tomli_w.dumps(_without(_plain_fields(settings), leave_out))
 
 
 def digest(text: str) -> str:
@@ -119,9 +119,15 @@ def digest(text: str) -> str:
 
 
 def first_difference(first: object, second: object, leave_out: Sequence[str] = ()) -> Difference | None:
-    """Finds the first setting on which two records of one class disagree, as a dotted key."""
-    firsts = dict(_leaves(_plain_fields(first), leave_out))
-    seconds = dict(_leaves(_plain_fields(second), leave_out))
+    """Finds the first setting on which two records of one class disagree, as a dotted key.
+
+    Args:
+        first: A dataclass instance.
+        second: Another of the same class.
+        leave_out: Dotted keys of fields and groups that may differ.
+    """
+    firsts = dict(_leaves(_without(_plain_fields(first), leave_out)))
+    seconds = dict(_leaves(_without(_plain_fields(second), leave_out)))
     for key in [*firsts, *(key for key in seconds if key not in firsts)]:
         if firsts.get(key) != seconds.get(key):
             return Difference(key, firsts.get(key), seconds.get(key))
@@ -259,13 +265,17 @@ def _plain(value: object) -> object:
     return value
 
 
-def _leaves(
-    values: Mapping[str, object], leave_out: Sequence[str] = (), above: str = ""
-) -> Iterator[tuple[str, object]]:
+def _without(values: Mapping[str, object], leave_out: Sequence[str], above: str = "") -> dict[str, object]:
+    kept = {key: value for key, value in values.items() if f"{above}{key}" not in leave_out}
+    return {
+        key: _without(value, leave_out, f"{above}{key}.") if isinstance(value, Mapping) else value
+        for key, value in kept.items()
+    }
+
+
+def _leaves(values: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
     for key, value in values.items():
-        if key in leave_out:
-            continue
         if isinstance(value, Mapping):
-            yield from _leaves(value, (), f"{above}{key}.")
+            yield from _leaves(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import gymnasium
 
 from ..agents.agent import Agent
+from ..agents.language_model_settings import LanguageModelSettings
 from ..agents.registry import make_agent
 from ..agents.replay import ReplayAgent
 from ..envs.alfworld.dialect import Dialect
@@ -16,6 +17,9 @@ from ..envs.alfworld.stock import require_stock
 from ..envs.alfworld.tree import LeftOut
 from ..envs.panel import Panel
 from .config import EvalConfig
+
+# As many as the transformers back end answers together.
+_MODEL_WORKERS = 16
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Arena:
         agent: Who plays. It keeps no state, so all environments may share it.
         make_env: Makes one more environment that plays the panel's tasks.
         shortest: Length of the shortest plan of a task, or None where none is known.
+        workers: Number of environments played at once.
         notes: What a user must know of the games before trusting a number, one line each.
     """
 
@@ -38,6 +43,7 @@ class Arena:
     agent: Agent
     make_env: Callable[[], gymnasium.Env[str, str]]
     shortest: Callable[[str], int | None]
+    workers: int
     notes: tuple[str, ...]
 
 
@@ -75,6 +81,7 @@ def open_arena(config: EvalConfig) -> Arena:
         agent=agent,
         make_env=make_env,
         shortest=lambda task_id: _shortest(games, task_id),
+        workers=config.workers or (_MODEL_WORKERS if isinstance(config.agent, LanguageModelSettings) else 1),
         notes=_notes(games),
     )
 

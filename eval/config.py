@@ -6,12 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ..agents import language_model_settings
 from ..agents.registry import AgentSettings, RandomSettings
 from ..envs.settings import as_toml, digest
 
 # Settings that say where a run happens. They cannot change a number, so they are recorded in the manifest, are
 # no part of the config's hash, and may change when a run is resumed, for example on another machine.
-CIRCUMSTANCES = ("data", "out", "workers")
+CIRCUMSTANCES = ("data", "out", "workers", *(f"agent.{key}" for key in language_model_settings.CIRCUMSTANCES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,8 @@ class EvalConfig:
         agent: Who plays, with its own settings.
         data: Folder or packed file with the games; None takes ALFWORLD_DATA.
         out: Run folder to write.
-        workers: Number of environments played at once; more than one only pays off with ``textworld``.
+        workers: Number of environments played at once; None takes 16 for a language model and else 1. More pay off
+            where the environment or the agent is slow: with ``textworld`` and with language models.
     """
 
     env: Literal["alfworld"] = "alfworld"
@@ -44,7 +46,7 @@ class EvalConfig:
     agent: Annotated[AgentSettings, Field(discriminator="name")] = field(default_factory=RandomSettings)
     data: Path | None = None
     out: Path | None = None
-    workers: Annotated[int, Field(ge=1, le=256)] = 1
+    workers: Annotated[int, Field(ge=1, le=256)] | None = None
 
     def to_toml(self) -> str:
         """The text of ``config.toml``: every setting that can change a number, resolved."""

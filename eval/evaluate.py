@@ -1,16 +1,13 @@
 """Plays a panel into a run folder: every task and sample exactly once, however often it is interrupted."""
 
-import queue
 import sys
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
-from contextlib import ExitStack, closing
+from contextlib import closing
 
-import gymnasium
 from tqdm import tqdm
 
 from ..agents.agent import episode_seed
-from ..agents.rollout import play_episode
+from ..agents.rollout import EpisodeJob, roll_out
 from ..agents.trajectory import Outcome
 from ..envs.errors import ConfigError
 from .arena import Arena, open_arena
@@ -20,8 +17,6 @@ from .provenance import begin_session
 from .results import Slot
 from .run import Run
 from .run_folder import Plan, RunFolder
-
-_BREAK_OFF_SECONDS = 0.2
 
 
 def evaluate(
@@ -52,9 +47,9 @@ def evaluate(
         say(note)
     agent = arena.agent
     plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint)
-    session = begin_session(None if config.data is None else str(config.data), config.workers)
+    session = begin_session(None if config.data is None else str(config.data), arena.workers)
     slots = plan.schedule.slots()
-    with RunFolder(config.out, plan, session, resume=resume, say=say) as folder:
+    with closing(agent), RunFolder(config.out, plan, session, resume=resume, say=say) as folder:
         missing = [slot for slot in slots if slot not in folder.finished]
         bar = tqdm(
             total=len(slots),
@@ -65,7 +60,7 @@ def evaluate(
             disable=not progress,
             dynamic_ncols=True,
         )
-        with bar, closing(_play(arena, missing, config.workers)) as episodes:
+        with bar, closing(_play(arena, missing)) as episodes:
             won = finished = 0
             for episode in episodes:
                 folder.append(episode)
@@ -76,47 +71,20 @@ def evaluate(
         return folder.summarise()
 
 
-def _play(arena: Arena, slots: Sequence[Slot], workers: int) -> Generator[Episode]:
-    """Yields episodes as they end. Closing it ends all environments."""
+def _play(arena: Arena, slots: Sequence[Slot]) -> Generator[Episode]:
+    """Yields episodes as they end. Closing it ends all environments and the agent."""
     if not slots:
         return
-    with ExitStack() as opened:
-        idle: queue.SimpleQueue[gymnasium.Env[str, str]] = queue.SimpleQueue()
-        envs = [opened.enter_context(closing(arena.make_env())) for _ in range(min(workers, len(slots)))]
-        for env in envs:
-            idle.put(env)
-
-        def play(slot: Slot) -> Episode:
-            env = idle.get()
-            try:
-                return _play_one(arena, env, slot)
-            finally:
-                idle.put(env)
-
-        if workers == 1:
-            yield from map(play, slots)
-            return
-        # Threads suffice: an environment of the stock engine is a process of its own, and its thread waits.
-        players = opened.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="player"))
-        futures = [players.submit(play, slot) for slot in slots]
-        opened.callback(_break_off, players, futures, envs)
-        for future in as_completed(futures):
-            yield future.result()
-
-
-def _break_off(
-    players: ThreadPoolExecutor, futures: Sequence[Future[Episode]], envs: Sequence[gymnasium.Env[str, str]]
-) -> None:
-    """Ends episodes that are still being played, by ending their engines; does nothing when all are over."""
-    players.shutdown(wait=False, cancel_futures=True)
-    while running := [future for future in futures if not future.done()]:
-        for env in envs:
-            env.close()  # again and again, as an engine that is just being started escapes the first time
-        wait(running, timeout=_BREAK_OFF_SECONDS)
-
-
-def _play_one(arena: Arena, env: gymnasium.Env[str, str], slot: Slot) -> Episode:
-    task = arena.panel.task(slot.task_id)
-    seed = episode_seed(arena.config.seed, slot.task_id, slot.sample)
-    trajectory = play_episode(env, arena.agent, task, slot.sample, seed)
-    return Episode(trajectory, arena.shortest(slot.task_id))
+    arena.agent.open()
+    jobs = [
+        EpisodeJob(
+            arena.panel.task(slot.task_id),
+            slot.sample,
+            episode_seed(arena.config.seed, slot.task_id, slot.sample),
+        )
+        for slot in slots
+    ]
+    in_flight = min(arena.workers, len(slots))
+    with closing(roll_out(jobs, arena.agent, arena.make_env, in_flight, break_off=arena.agent.close)) as trajectories:
+        for trajectory in trajectories:
+            yield Episode(trajectory, arena.shortest(trajectory.task_id))

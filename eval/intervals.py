@@ -1,6 +1,7 @@
 """Intervals for success rates."""
 
 import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 LEVEL = 0.95
@@ -32,3 +33,17 @@ def wilson(won: int, total: int, level: float = LEVEL) -> Interval:
     low, high = binomtest(won, total).proportion_ci(confidence_level=level, method="wilson")
     # Rounding may leave 0 of n a hair above 0, and n of n a hair below 1.
     return Interval(0.0 if won == 0 else float(low), 1.0 if won == total else float(high))
+
+
+def wilson_rate(rate: float, total: int, level: float = LEVEL) -> Interval:
+    """Wilson's score interval for a rate over ``total`` independent tasks; the rate need not be a whole count.
+
+    Raises:
+        ValueError: If the rate is not between 0 and 1 or ``total`` is not positive.
+    """
+    if not 0.0 <= rate <= 1.0 or total < 1:
+        raise ValueError(f"a rate of {rate} over {total} tasks")
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (rate + z * z / (2 * total)) / (1 + z * z / total)
+    half = z / (1 + z * z / total) * math.sqrt(rate * (1 - rate) / total + z * z / (4 * total**2))
+    return Interval(0.0 if rate == 0.0 else middle - half, 1.0 if rate == 1.0 else middle + half)

@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from .episode import Episode, EpisodeFormatError, episode_from_line, episode_to_line
+from .episode import Episode, episode_from_line, episode_to_line
 from .errors import RunError
+from .fields import EpisodeFormatError
 
 SYNC_SECONDS = 1.0
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, Protocol
 
 from ..agent import AgentError, AgentTimeout
+from ..usage import Usage
 
 
 class Message(NamedTuple):
@@ -74,21 +75,6 @@ class FinishReason(StrEnum):
 
     LENGTH = "length"
     """At the token limit, or at the end of the model's context: the response is cut."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one response, as far as the back end counts them.
-
-    Attributes:
-        prompt: Tokens of the prompt.
-        cached: How many of them were not computed again, because an earlier prompt began with them.
-        generated: Tokens of the response.
-    """
-
-    prompt: int
-    cached: int
-    generated: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from time import monotonic
 
-from .backend import BackendTimeout, ContextOverflow, FinishReason, Generation, Request, TokenPrompt, Usage
+from ..usage import Usage
+from .backend import BackendTimeout, ContextOverflow, FinishReason, Generation, Request, TokenPrompt
 from .drawing import Draw, TokenDraws
 from .stopping import Decode, StopWatch, before_stop
 

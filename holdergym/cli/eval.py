@@ -24,7 +24,10 @@ from ..leaderboards.text import run_as_text
 @click.option("--max-steps", type=int, help="Commands after which an episode ends. [default: 50]")
 @click.option("--samples", type=int, help="Times that each task is played. [default: 1]")
 @click.option("--seed", type=int, help="Seed of the run. [default: 0]")
-@click.option("--workers", type=int, help="Environments played at once; worth it with textworld. [default: 1]")
+@click.option("--model", help="A language model plays: smollm2-135m, a folder, a hub id, or its name at a server.")
+@click.option("--backend", help="What computes the model: transformers, vllm or openai. [default: transformers]")
+@click.option("--prompt", help="What it reads: chat, window, react, free, or a file. [default: chat]")
+@click.option("--workers", type=int, help="Environments played at once. [default: 16 for a language model, else 1]")
 @click.option("--out", help="Run folder to write.")
 @click.option("--config", type=click.Path(path_type=Path), help="TOML file with any of these settings.")
 @click.option(
@@ -45,9 +48,11 @@ def command(
     Examples:
       holdergym eval --agent expert --limit 6 --out runs/example
       holdergym eval --panel valid_unseen --data DIR --agent expert --out runs/expert
+      holdergym eval --model smollm2-135m --limit 6 --max-steps 10 --out runs/smol
       holdergym eval --resume --out runs/expert
     """
-    layers = [file_layer(config)] if config else []
+    layers = [Layer("--model", {"agent": {"name": "llm"}})] if options["model"] is not None else []
+    layers += [file_layer(config)] if config else []
     layers += [_option_layer(name, value) for name, value in options.items() if value is not None]
     layers.append(assignment_layer(assignments))
     settings = resolve(EvalConfig, layers)
@@ -71,7 +76,13 @@ def command(
 
 def _option_layer(name: str, value: str | int) -> Layer:
     """An option as a layer of its own, so that an error message can name it."""
-    values = {"agent": {"name": value}} if name == "agent" else {name: value}
+    values: dict[str, object] = {name: value}
+    if name == "agent":
+        values = {"agent": {"name": value}}
+    elif name in ("model", "prompt"):
+        values = {"agent": {name: value}}
+    elif name == "backend":
+        values = {"agent": {"backend": {"name": value}}}
     return Layer(f"--{name.replace('_', '-')}", values)
 
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 from holdergym.agents.trajectory import Outcome, Trajectory, Turn
-from holdergym.eval.episode import Episode, EpisodeFormatError, episode_from_line, episode_to_line
+from holdergym.agents.usage import Usage
+from holdergym.eval.episode import Episode, episode_from_line, episode_to_line
+from holdergym.eval.fields import EpisodeFormatError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,21 +16,48 @@ counts = st.integers(0, 2**48)
 shares = st.floats(0, 1)
 
 
+tokens = st.lists(st.integers(0, 150_000), max_size=4).map(tuple)
+
+
 @st.composite
-def turns(draw: st.DrawFn) -> Turn:
-    tokens = draw(st.none() | st.lists(st.integers(0, 150_000), max_size=4).map(tuple))
-    return Turn(
+def turns(draw: st.DrawFn, before: tuple[int, ...] = ()) -> Turn:
+    """A turn, of a scripted agent or of a language model, whose prompt may go on from what it saw before."""
+    turn = Turn(
         observation=draw(texts),
         action=draw(texts),
         valid=draw(st.booleans()),
         reward=draw(st.floats(allow_nan=False)),
-        reply=draw(st.none() | texts),
-        prompt_ids=tokens,
-        response_ids=tokens,
-        logprobs=None if tokens is None else tuple(-0.1 * token for token in tokens),
         agent_seconds=draw(st.integers(0, 10**9)) / 1e6,
         env_seconds=draw(st.integers(0, 10**9)) / 1e6,
     )
+    if draw(st.booleans()):
+        return turn
+    response_ids = draw(st.none() | tokens)
+    # Samplers compute in float32, and so much is kept.
+    one = st.floats(max_value=0.0, allow_infinity=False, width=32)
+    logprobs = None if response_ids is None else tuple(draw(one) for _ in response_ids)
+    return replace(
+        turn,
+        reply=draw(texts),
+        prompt_ids=draw(st.none() | tokens | tokens.map(lambda more: before + more)),
+        response_ids=response_ids,
+        logprobs=draw(st.sampled_from([None, logprobs])),
+        finish=draw(st.sampled_from([None, "stop", "length"])),
+        unparsable=draw(st.booleans()),
+        remarks=draw(st.sampled_from([(), ("no_action", "chinese")])),
+        snapped_from=draw(st.none() | texts),
+        usage=draw(st.none() | st.builds(Usage, counts, counts, counts)),
+    )
+
+
+@st.composite
+def episode_turns(draw: st.DrawFn) -> tuple[Turn, ...]:
+    played: list[Turn] = []
+    before: tuple[int, ...] = ()
+    for _ in range(draw(st.integers(0, 3))):
+        played.append(draw(turns(before)))
+        before = (played[-1].prompt_ids or ()) + (played[-1].response_ids or ())
+    return tuple(played)
 
 
 @st.composite
@@ -39,7 +68,7 @@ def episodes(draw: st.DrawFn) -> Episode:
         sample=draw(counts),
         seed=draw(counts),
         agent=draw(texts),
-        turns=tuple(draw(st.lists(turns(), max_size=3))),
+        turns=draw(episode_turns()),
         outcome=draw(st.sampled_from(Outcome)),
         goal_condition_success_rate=draw(shares),
         final_observation=draw(texts),
@@ -66,7 +95,7 @@ def test_a_cut_line_is_never_taken_for_an_episode(episode: Episode, data: st.Dat
 
 
 def test_log_probabilities_that_are_not_finite_survive(make_episode) -> None:
-    turn = Turn("o", "a", True, 0.0, logprobs=(-math.inf, -0.5))
+    turn = Turn("o", "a", True, 0.0, response_ids=(7, 8), logprobs=(-math.inf, -0.5))
     episode = make_episode(0)
     episode = replace(episode, trajectory=replace(episode.trajectory, turns=(turn,)))
     assert episode_from_line(episode_to_line(episode).encode()) == episode

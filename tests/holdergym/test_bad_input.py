@@ -57,7 +57,11 @@ COMMAND_LINES = [
     (["eval", "--set", "limit", "--out", "OUT"], "cannot read the override 'limit'"),
     (["eval", "--set", "limt=3", "--out", "OUT"], "unknown setting 'limt' (from --set); did you mean 'limit'?"),
     (["eval", "--set", "limit=abc", "--out", "OUT"], "'limit' (from --set)"),
-    (["eval", "--set", "agent.temperature=1", "--out", "OUT"], "unknown setting 'agent.temperature'"),
+    (
+        ["eval", "--agent", "random", "--set", "agent.temperature=1", "--out", "OUT"],
+        "unknown setting 'agent.temperature'",
+    ),
+    (["eval", "--set", "agent.temperature=1", "--out", "OUT"], "the setting 'agent.name' is missing"),
     (["eval", "--agent", "replay", "--out", "OUT"], "the setting 'agent.path' is missing"),
     (["eval", "--agent", "replay", "--set", "agent.path=/nope", "--out", "OUT"], "/nope: there is no such recording"),
     (["eval", "--config", "/nope.toml", "--out", "OUT"], "there is no config file /nope.toml"),

@@ -1,0 +1,235 @@
+"""Any OpenAI-compatible server as a back end: bounded in time, size, number and speed of requests."""
+
+import asyncio
+import os
+import random
+from concurrent.futures import Future
+from dataclasses import dataclass
+from time import monotonic
+
+import httpx
+
+from ...envs.errors import nearest
+from ..checkpoints import ModelError
+from .backend import BackendError, BackendTimeout, ContextOverflow, Generation, Request, TokenPrompt
+from .loop_thread import LoopThread
+from .openai_wire import (
+    GarbageError,
+    Model,
+    body_of,
+    error_message,
+    generation_from,
+    is_context_overflow,
+    models_from,
+    most_bytes,
+    path_of,
+)
+from .settings import OpenAISettings
+
+_CONNECT_SECONDS = 10.0
+_PROBE_SECONDS = 60.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+# What may pass by itself: a busy or restarting server, a proxy without one behind it.
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class _Passing(Exception):
+    """A failure that may pass. ``pause`` is how long the server asks to wait, in seconds."""
+
+    def __init__(self, reason: str, pause: float = 0.0, *, reachable: bool = True) -> None:
+        self.pause = pause
+        self.reachable = reachable
+        super().__init__(reason)
+
+
+@dataclass(slots=True)
+class _State:
+    """What requests tell each other.
+
+    Attributes:
+        reachable: Whether the server could be reached last time. While it cannot, requests are tried once only, so
+            that a dead server does not cost each episode the time of all retries.
+        next_start: Moment before which no request may begin, for the rate limit.
+    """
+
+    reachable: bool = True
+    next_start: float = 0.0
+
+
+class OpenAIBackend:
+    """Sends requests to a server.
+
+    Args:
+        settings: Where it is and how it is to be treated.
+        model: The model there.
+
+    Attributes:
+        context_length: Most tokens of prompt and response, where the server tells.
+    """
+
+    def __init__(self, settings: OpenAISettings, model: Model) -> None:
+        self.context_length = model.context_length
+        self._settings = settings
+        self._model = model
+        self._client = _client(settings)
+        self._room = asyncio.Semaphore(settings.concurrency)
+        self._state = _State()
+        self._loop = LoopThread("language-model-server")
+
+    def submit(self, request: Request) -> Future[Generation]:
+        """Begins to answer; see ``Backend.submit``."""
+        if isinstance(request.prompt, TokenPrompt) and self.context_length is not None:
+            length = len(request.prompt.ids)
+            if length >= self.context_length:
+                raise ContextOverflow(f"the prompt has {length} tokens and the context {self.context_length}")
+        return self._loop.submit(self._answer(request, monotonic() + request.timeout_s))
+
+    def close(self) -> None:
+        """Breaks off all requests."""
+        self._loop.close()
+
+    async def _answer(self, request: Request, deadline: float) -> Generation:
+        try:
+            async with asyncio.timeout(deadline - monotonic()), self._room:
+                return await self._try(request)
+        except TimeoutError:
+            raise BackendTimeout(
+                f"no response from {self._settings.base_url} within {request.timeout_s:g} seconds"
+            ) from None
+
+    async def _try(self, request: Request) -> Generation:
+        """Sends a request, and sends it again while its failure may pass."""
+        retries = self._settings.retries if self._state.reachable else 0
+        for attempt in range(retries + 1):
+            await self._keep_rate()
+            try:
+                generation = await self._send(request)
+            except _Passing as failure:
+                last = failure
+                if attempt < retries:
+                    await asyncio.sleep(max(_pause(attempt), min(failure.pause, _LONGEST_PAUSE)))
+            else:
+                self._state.reachable = True
+                return generation
+        self._state.reachable = last.reachable
+        tried = f" after {retries + 1} attempts" if retries else ""
+        raise BackendError(f"{self._settings.base_url}{tried}: {last}")
+
+    async def _send(self, request: Request) -> Generation:
+        body = body_of(request, self._model)
+        try:
+            async with self._client.stream("POST", path_of(request), json=body) as response:
+                text = await _read(response, most_bytes(request))
+        except httpx.RequestError as error:
+            raise _Passing(f"the connection failed ({_said(error)})", reachable=False) from None
+        if response.status_code == httpx.codes.OK:
+            try:
+                return generation_from(text, request)
+            except GarbageError as error:
+                raise _Passing(f"the answer cannot be used: {error}") from None
+        message = error_message(text)
+        if response.status_code in _PASSING:
+            raise _Passing(f"status {response.status_code}: {message}", _retry_after(response))
+        if is_context_overflow(message):
+            raise ContextOverflow(message)
+        raise BackendError(f"{self._settings.base_url} refuses the request, status {response.status_code}: {message}")
+
+    async def _keep_rate(self) -> None:
+        if self._settings.requests_per_minute is None:
+            return
+        start = max(monotonic(), self._state.next_start)
+        self._state.next_start = start + 60.0 / self._settings.requests_per_minute
+        await asyncio.sleep(start - monotonic())
+
+
+def find_model(settings: OpenAISettings, model: str, *, sends_tokens: bool) -> Model:
+    """Asks the server what it serves.
+
+    Args:
+        settings: Where it is.
+        model: The model as the user named it.
+        sends_tokens: Whether prompts are sent as tokens, so that ``model`` is a name here and not there.
+
+    Raises:
+        ModelError: If the server cannot be reached, does not serve the model, or several where none is named.
+    """
+    wanted = settings.served_model or (None if sends_tokens else model)
+    found = _choose(_list_models(settings), wanted, settings.base_url)
+    return found if settings.max_context is None else found._replace(context_length=settings.max_context)
+
+
+def _list_models(settings: OpenAISettings) -> list[Model]:
+    """The models of a server; none if it does not list them."""
+    url = settings.base_url
+    try:
+        with httpx.Client(base_url=url, headers=_headers(settings), timeout=_PROBE_SECONDS) as client:
+            response = client.get("models")
+    except (httpx.RequestError, httpx.InvalidURL) as error:
+        raise ModelError(
+            f"cannot reach a server at {url} ({_said(error)}): start it, or set agent.backend.base_url"
+        ) from None
+    if response.status_code == httpx.codes.NOT_FOUND:
+        return []
+    if response.status_code != httpx.codes.OK:
+        raise ModelError(
+            f"{url} refuses to list its models, status {response.status_code}: {error_message(response.content)}; "
+            f"a key is read from the environment variable {settings.api_key_env}"
+        )
+    try:
+        return models_from(response.content)
+    except GarbageError as error:
+        raise ModelError(f"{url} is not an OpenAI-compatible server: to GET /models, {error}") from None
+
+
+def _choose(models: list[Model], wanted: str | None, url: str) -> Model:
+    if wanted is None:
+        if len(models) == 1:
+            return models[0]
+        listed = ", ".join(model.id for model in models[:8]) or "a name that it does not tell"
+        raise ModelError(f"{url} serves several models: set agent.backend.served_model to one of {listed}")
+    for model in models:
+        if model.id == wanted:
+            return model
+    if not models:
+        return Model(wanted, "", None)
+    raise ModelError(f"{url} does not serve {wanted!r}{nearest(wanted, [model.id for model in models])}")
+
+
+def _client(settings: OpenAISettings) -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency)
+    # The whole request has a time limit of its own; a long response may be silent for as long as that.
+    timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
+    return httpx.AsyncClient(base_url=settings.base_url, headers=_headers(settings), limits=limits, timeout=timeout)
+
+
+def _headers(settings: OpenAISettings) -> dict[str, str]:
+    key = os.environ.get(settings.api_key_env)
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+async def _read(response: httpx.Response, limit: int) -> bytes:
+    """Reads a body, but no more than an honest one can have."""
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise BackendError(f"the answer has more than {limit:,} bytes: the server does not keep to max_tokens")
+    return b"".join(parts)
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Seconds that the server asks to wait; dates are left aside."""
+    try:
+        return max(0.0, float(response.headers.get("Retry-After", "0")))
+    except ValueError:
+        return 0.0
+
+
+def _pause(attempt: int) -> float:
+    """Seconds before the next attempt: doubled each time, and spread so that not all come back at once."""
+    return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt) * random.uniform(0.5, 1.0)
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__

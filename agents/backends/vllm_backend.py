@@ -1,0 +1,165 @@
+"""A vLLM engine in this process, for one GPU to many."""
+
+import asyncio
+import os
+from concurrent.futures import Future
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from ...envs.errors import MissingExtraError
+from ..checkpoints import ModelError
+from ..usage import Usage
+from .backend import BackendError, BackendTimeout, ContextOverflow, FinishReason, Generation, Request, TokenPrompt
+from .loop_thread import LoopThread
+from .settings import EngineArgument, VllmSettings
+
+if TYPE_CHECKING:
+    from vllm import RequestOutput, SamplingParams
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+
+class VllmBackend:
+    """Hands requests to an engine, which batches them and keeps common prefixes.
+
+    Args:
+        engine: The engine; it is shut down with the back end.
+        loop: The event loop that it was made in.
+
+    Attributes:
+        context_length: Most tokens of prompt and response.
+    """
+
+    def __init__(self, engine: "AsyncLLM", loop: LoopThread) -> None:
+        self.context_length = int(engine.model_config.max_model_len)
+        self._engine: AsyncLLM | None = engine
+        self._loop = loop
+
+    def submit(self, request: Request) -> Future[Generation]:
+        """Begins to answer; see ``Backend.submit``."""
+        if not isinstance(request.prompt, TokenPrompt):
+            raise TypeError("this back end takes tokens, not messages")
+        return self._loop.submit(self._answer(request.prompt.ids, request, monotonic() + request.timeout_s))
+
+    def close(self) -> None:
+        """Breaks off all responses and ends the engine."""
+        if self._engine is not None:
+            self._loop.close()
+            self._engine.shutdown()
+            # An engine shuts down again when it is collected, which fails when Python itself is ending.
+            self._engine = None
+
+    async def _answer(self, prompt_ids: tuple[int, ...], request: Request, deadline: float) -> Generation:
+        from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
+
+        assert self._engine is not None
+        room = self.context_length - len(prompt_ids)
+        if room < 1:
+            raise ContextOverflow(f"the prompt has {len(prompt_ids)} tokens and the context {self.context_length}")
+        prompt = {"type": "token", "prompt_token_ids": list(prompt_ids)}
+        name = uuid4().hex
+        try:
+            async with asyncio.timeout(deadline - monotonic()):
+                async for output in self._engine.generate(prompt, _parameters(request, room), name):
+                    if output.finished:
+                        return _generation(prompt_ids, output)
+        except TimeoutError:
+            raise BackendTimeout(
+                f"no response within {request.timeout_s:g} seconds: raise the limit or the speed"
+            ) from None
+        except EngineDeadError:
+            raise BackendError("the vLLM engine has died: start again with --resume") from None
+        except (EngineGenerateError, ValueError) as error:
+            raise BackendError(f"vLLM cannot answer: {' '.join(str(error).split())[:300]}") from None
+        raise BackendError("vLLM ended a response without a result")
+
+
+def open_vllm(folder: Path, settings: VllmSettings) -> VllmBackend:
+    """Starts an engine.
+
+    Args:
+        folder: The model's files.
+        settings: How to run it.
+
+    Raises:
+        MissingExtraError: If vLLM is not installed.
+        ModelError: If the engine does not start; it has said why on standard error.
+    """
+    # Unless the user says otherwise: no chatter, no report home, and no fork of a process that has threads.
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    os.environ.setdefault("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
+    try:
+        from vllm.engine.arg_utils import AsyncEngineArgs
+    except ModuleNotFoundError:
+        raise MissingExtraError("agent.backend.name=vllm", "vllm", "vllm") from None
+    try:
+        arguments = AsyncEngineArgs(model=str(folder), **_arguments(settings))
+    except TypeError as error:
+        raise ModelError(f"agent.backend.engine: vLLM does not take this: {error}") from None
+    loop = LoopThread("language-model")
+    try:
+        engine = loop.submit(_start(arguments)).result()
+    except (RuntimeError, ValueError, OSError, TimeoutError) as error:
+        loop.close()
+        raise ModelError(f"the vLLM engine does not start: {' '.join(str(error).split())[:300]}") from None
+    return VllmBackend(engine, loop)
+
+
+async def _start(arguments: object) -> "AsyncLLM":
+    """Makes an engine inside the event loop that it will live in."""
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    return AsyncLLM.from_engine_args(arguments)
+
+
+def _arguments(settings: VllmSettings) -> dict[str, EngineArgument]:
+    from vllm.platforms import current_platform
+
+    arguments: dict[str, EngineArgument] = {
+        "dtype": settings.dtype,
+        "tensor_parallel_size": settings.tensor_parallel_size,
+        "disable_log_stats": True,
+    }
+    if current_platform.is_cpu():
+        # As everywhere on a CPU, shorter numbers are many times slower. Compiling takes longer than most runs.
+        arguments["enforce_eager"] = True
+        if settings.dtype == "auto":
+            arguments["dtype"] = "float32"
+    if settings.max_context is not None:
+        arguments["max_model_len"] = settings.max_context
+    return arguments | settings.engine
+
+
+def _parameters(request: Request, room: int) -> "SamplingParams":
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    sampling = request.sampling
+    return SamplingParams(
+        max_tokens=min(sampling.max_tokens, room),
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        stop=list(sampling.stop),
+        # A greedy choice needs no seed, and a seed of its own slows a request down.
+        seed=sampling.seed if sampling.temperature > 0 else None,
+        logprobs=0,
+        output_kind=RequestOutputKind.FINAL_ONLY,
+    )
+
+
+def _generation(prompt_ids: tuple[int, ...], output: "RequestOutput") -> Generation:
+    [completion] = output.outputs
+    response_ids = tuple(completion.token_ids)
+    return Generation(
+        text=completion.text,
+        finish=FinishReason.LENGTH if completion.finish_reason == "length" else FinishReason.STOP,
+        prompt_ids=prompt_ids,
+        response_ids=response_ids,
+        logprobs=tuple(
+            float(entry[token].logprob) for entry, token in zip(completion.logprobs, response_ids, strict=True)
+        ),
+        usage=Usage(len(prompt_ids), output.num_cached_tokens or 0, len(response_ids)),
+    )

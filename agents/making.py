@@ -1,0 +1,155 @@
+"""Makes the agent that is a language model out of its settings."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..envs.errors import ConfigError
+from ..envs.settings import as_toml, digest
+from .backends.backend import Backend, Sampling
+from .backends.settings import OpenAISettings, TransformersSettings, VllmSettings
+from .chat_format import ChatFormat
+from .checkpoints import Checkpoint, find_checkpoint
+from .composing import Composer, MessageComposer, TokenComposer, Viewer
+from .embedded import EMBEDDED
+from .language_model import LanguageModelAgent, Limits, Reading
+from .language_model_settings import CIRCUMSTANCES, LanguageModelSettings
+from .loading import load_model, load_tokenizer
+from .prompt import Prompt, built_in_template, open_prompt, read_template
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+_SHOWN = 12
+
+
+class _ChatTemplate(NamedTuple):
+    """A chat template in place of the tokenizer's own, and the texts that end a response with it."""
+
+    text: str | None = None
+    stop: tuple[str, ...] = ()
+
+
+def make_language_model(settings: LanguageModelSettings, kind: str) -> LanguageModelAgent:
+    """Loads or reaches the model and makes the agent.
+
+    Args:
+        settings: Which model, and how it plays.
+        kind: What it will play, ``alfworld`` or ``math``: decides on the prompt where none is set.
+
+    Raises:
+        HolderGymError: If the model or a file cannot be loaded, or a package is missing.
+    """
+    prompt = open_prompt(settings.prompt or ("free" if kind == "math" else "chat"))
+    template = _chat_template(settings.chat_template)
+    history = prompt.history if settings.history is None else settings.history
+    viewer = Viewer(history, settings.admissible, settings.dialect)
+    composer: Composer
+    if _is_here(settings):
+        checkpoint = find_checkpoint(settings.model, settings.revision)
+        tokenizer = load_tokenizer(checkpoint)
+        composer = TokenComposer(prompt, viewer, ChatFormat(tokenizer, template.text, settings.template_arguments))
+        open_backend = _backend(settings, checkpoint, tokenizer)
+    else:
+        if settings.chat_template is not None or settings.template_arguments:
+            raise ConfigError(
+                "the server makes the tokens, so agent.chat_template and agent.template_arguments cannot be set; "
+                "agent.backend.send=tokens makes them here"
+            )
+        assert isinstance(settings.backend, OpenAISettings)
+        checkpoint = None
+        composer = MessageComposer(prompt, viewer)
+        open_backend = _server(settings.backend, settings.model, sends_tokens=False)
+    return LanguageModelAgent(
+        name=_name(settings, checkpoint, prompt),
+        fingerprint=_fingerprint(settings, checkpoint, prompt, template),
+        open_backend=open_backend,
+        composer=composer,
+        sampling=Sampling(
+            max_tokens=settings.max_tokens,
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            top_k=settings.top_k,
+            stop=(*prompt.stop, *template.stop),
+        ),
+        limits=Limits(
+            response_tokens=settings.max_tokens,
+            episode_tokens=settings.max_episode_tokens,
+            response_s=settings.timeout_s,
+        ),
+        reading=Reading(rule=prompt.rule, snap=settings.snap, send_tail=settings.unparsable == "tail"),
+    )
+
+
+def _is_here(settings: LanguageModelSettings) -> bool:
+    """Whether the model's tokenizer is needed here: always, except for a server that takes messages."""
+    if not isinstance(settings.backend, OpenAISettings):
+        return True
+    if settings.backend.send != "auto":
+        return settings.backend.send == "tokens"
+    return settings.model in EMBEDDED or Path(settings.model).expanduser().is_dir()
+
+
+def _backend(
+    settings: LanguageModelSettings, checkpoint: Checkpoint, tokenizer: "PreTrainedTokenizerBase"
+) -> Callable[[], Backend]:
+    match settings.backend:
+        case TransformersSettings() as local:
+            return partial(_open_transformers, local, checkpoint, tokenizer)
+        case VllmSettings() as engine:
+            from .backends.vllm_backend import open_vllm
+
+            return partial(open_vllm, checkpoint.folder, engine)
+        case OpenAISettings() as server:
+            return _server(server, settings.model, sends_tokens=True)
+
+
+def _open_transformers(
+    settings: TransformersSettings, checkpoint: Checkpoint, tokenizer: "PreTrainedTokenizerBase"
+) -> Backend:
+    from .backends.transformers_backend import TransformersBackend
+
+    return TransformersBackend(
+        load_model(checkpoint, settings.dtype, settings.device),
+        tokenizer,
+        max_batch=settings.max_batch,
+        cache_gib=settings.cache_gib,
+        max_context=settings.max_context,
+    )
+
+
+def _server(settings: OpenAISettings, model: str, *, sends_tokens: bool) -> Callable[[], Backend]:
+    """Asks a server for its model at once, so that a wrong address is known before anything is begun."""
+    from .backends.openai_backend import OpenAIBackend, find_model
+
+    return partial(OpenAIBackend, settings, find_model(settings, model, sends_tokens=sends_tokens))
+
+
+def _chat_template(name: str | None) -> _ChatTemplate:
+    if name is None:
+        return _ChatTemplate()
+    if name == "plain":
+        return _ChatTemplate(built_in_template("plain_chat"), ("\n\nUser:", "\n\nSystem:"))
+    return _ChatTemplate(read_template(Path(name).expanduser()))
+
+
+def _name(settings: LanguageModelSettings, checkpoint: Checkpoint | None, prompt: Prompt) -> str:
+    """The model, and what a reader of a table must know of how it was asked."""
+    model = settings.model if checkpoint is None else checkpoint.name
+    marks = [prompt.name]
+    marks += ["snapped"] if settings.snap else []
+    marks += ["tail sent"] if settings.unparsable == "tail" else []
+    return f"{model} ({', '.join(marks)})"
+
+
+def _fingerprint(
+    settings: LanguageModelSettings, checkpoint: Checkpoint | None, prompt: Prompt, template: _ChatTemplate
+) -> str:
+    """The model, the prompt and the settings, each with the beginning of a hash."""
+    model = settings.model if checkpoint is None else f"{checkpoint.name}@{checkpoint.digest[:_SHOWN]}"
+    texts = digest(f"{prompt.digest} {template.text}")
+    # What these name is in the hashes already, whatever its path.
+    named = ("model", "prompt", "chat_template")
+    rest = digest(as_toml(settings, leave_out=(*CIRCUMSTANCES, *named)))
+    return f"llm {model} prompt {prompt.name}@{texts[:_SHOWN]} settings {rest[:_SHOWN]}"

@@ -1,0 +1,143 @@
+r"""From a model's reply to a command, by exact rules.
+
+A reply is never repaired. What a rule does not find is not there: the reply is unparsable, nothing sensible is sent
+to the environment, and the step is lost. A command that the environment does not know is sent as it is.
+
+First, for every rule, the thinking is cut away: everything up to the last ``</think>``. A reply whose thinking never
+ends has nothing behind it. Then the rule of the prompt applies:
+
+``tags``
+    The text between the first ``<action>`` and the next ``</action>``. An ``<action>`` that is never closed does not
+    count, so a reply that was cut inside it is unparsable.
+``line``
+    The rest of the first line that begins with ``Action:``. If the reply was cut by its token limit at the end of
+    that very line the command may lack its end, so it does not count.
+``whole``
+    All of it, for environments that take free text. It keeps its letters as they are.
+
+With ``tags`` and ``line`` the command is then stripped of blanks at both ends and put into small letters, as all
+commands of the games are. Nothing else is changed: quotes, code marks and full stops stay.
+
+Tags and ``Action:`` are known in capital or small letters.
+"""
+
+import difflib
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Rule(StrEnum):
+    """How a prompt wants the command to be marked."""
+
+    TAGS = "tags"
+    LINE = "line"
+    WHOLE = "whole"
+
+
+class Remark(StrEnum):
+    """What is to be said about a reply. The first five make it unparsable, the others are only recorded."""
+
+    EMPTY = "empty"
+    """There is nothing but blanks, or the command is."""
+
+    ENDLESS_THINKING = "endless_thinking"
+    """The thinking begins and never ends."""
+
+    NO_ACTION = "no_action"
+    """There is no mark of a command."""
+
+    UNCLOSED_ACTION = "unclosed_action"
+    """The tag of the command is never closed."""
+
+    CUT_ACTION = "cut_action"
+    """The reply was cut at the end of the command."""
+
+    SEVERAL_ACTIONS = "several_actions"
+    """There are further commands, and not all are the same; the first counts."""
+
+    NO_THINKING = "no_thinking"
+    """There is no ``<think>`` with its ``</think>``."""
+
+    CHINESE = "chinese"
+    """There is a Chinese character."""
+
+
+class Parsed(NamedTuple):
+    """What a reply says.
+
+    Attributes:
+        command: The command, or None if the reply is unparsable.
+        remarks: What is to be said about the reply.
+    """
+
+    command: str | None
+    remarks: tuple[Remark, ...]
+
+
+_THINK_OPEN = re.compile(r"<think>", re.IGNORECASE)
+_THINK_CLOSE = re.compile(r"</think>", re.IGNORECASE)
+_TAGGED = re.compile(r"<action>(.*?)</action>", re.IGNORECASE | re.DOTALL)
+_TAG_OPEN = re.compile(r"<action>", re.IGNORECASE)
+_LINE = re.compile(r"^[ \t]*action:(.*)$", re.IGNORECASE | re.MULTILINE)
+_LEAST_LIKENESS = 0.6
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+def parse_reply(reply: str, rule: Rule, cut: bool = False) -> Parsed:
+    """Finds the command in a reply; the rules are at the top of this module.
+
+    Args:
+        reply: All that the model said.
+        rule: How the prompt wants the command to be marked.
+        cut: Whether the reply ended at its token limit.
+    """
+    remarks = _style_remarks(reply)
+    *thinking, rest = _THINK_CLOSE.split(reply)
+    if not thinking and _THINK_OPEN.search(rest):
+        return Parsed(None, (Remark.ENDLESS_THINKING, *remarks))
+    if not rest.strip():
+        return Parsed(None, (Remark.EMPTY, *remarks))
+    match rule:
+        case Rule.WHOLE:
+            return Parsed(rest.strip(), remarks)
+        case Rule.TAGS:
+            found = _TAGGED.findall(rest)
+            missing = Remark.UNCLOSED_ACTION if _TAG_OPEN.search(rest) else Remark.NO_ACTION
+        case Rule.LINE:
+            found = _LINE.findall(rest)
+            missing = Remark.NO_ACTION
+            if cut and len(found) == 1 and rest.rstrip(" \t").endswith(found[0].rstrip(" \t")):
+                found, missing = [], Remark.CUT_ACTION
+    commands = [text.strip().lower() for text in found]
+    if not commands:
+        return Parsed(None, (missing, *remarks))
+    if not commands[0]:
+        return Parsed(None, (Remark.EMPTY, *remarks))
+    if len(set(commands)) > 1:
+        remarks = (Remark.SEVERAL_ACTIONS, *remarks)
+    return Parsed(commands[0], remarks)
+
+
+def nearest_command(command: str, commands: Sequence[str]) -> str | None:
+    """The admissible command that is most like another text, or None if none is alike at all.
+
+    Likeness is that of ``difflib``; of several equally alike commands the first in order is taken.
+    """
+    likeness = difflib.SequenceMatcher(b=command)
+    best, best_ratio = None, _LEAST_LIKENESS
+    for candidate in commands:
+        likeness.set_seq1(candidate)
+        if likeness.ratio() > best_ratio:
+            best, best_ratio = candidate, likeness.ratio()
+    return best
+
+
+def _style_remarks(reply: str) -> tuple[Remark, ...]:
+    remarks = []
+    if not (_THINK_OPEN.search(reply) and _THINK_CLOSE.search(reply)):
+        remarks.append(Remark.NO_THINKING)
+    if _CHINESE.search(reply):
+        remarks.append(Remark.CHINESE)
+    return tuple(remarks)
