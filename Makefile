@@ -74,7 +74,7 @@ $(BIN)/.math: $(BIN)/.dev
 # torch first and by its exact version, so that a CPU build is taken where one is to be had.
 $(BIN)/.train: $(BIN)/.dev
 	$(PIP) install $$(grep '^torch==' constraints.txt)
-	$(PIP) install --constraint constraints.txt --editable '.[dev,train,math]'
+	$(PIP) install --constraint constraints.txt --editable '.[dev,train,math,openai]'
 	touch $@
 
 $(BIN)/.stock: $(BIN)/.dev
