@@ -89,16 +89,33 @@ def resolve(kind: type[SettingsT], layers: Sequence[Layer]) -> SettingsT:
     Raises:
         ConfigError: If a key is unknown or missing, or a value has the wrong type or is out of range.
     """
-    merged: dict[str, object] = {}
     for layer in layers:
         _refuse_unknown_keys(kind, layer, layers)
-        _merge(merged, layer.values)
+    merged = merge(layers)
     _refuse_unknown_keys(kind, Layer("", merged), layers)
     try:
         text = json.dumps(merged, default=_reject)
         return TypeAdapter(kind).validate_json(text, strict=True)
     except ValidationError as error:
         raise ConfigError(_explain(error, merged, layers)) from None
+
+
+def merge(layers: Sequence[Layer]) -> dict[str, object]:
+    """The values of all layers, unchecked; a later layer wins, and groups are merged key by key."""
+    merged: dict[str, object] = {}
+    for layer in layers:
+        _merge(merged, layer.values)
+    return merged
+
+
+def keys_of(values: Mapping[str, object], leave_out: Sequence[str] = ()) -> list[str]:
+    """The dotted keys of nested values.
+
+    Args:
+        values: As in a ``Layer``.
+        leave_out: Dotted keys of values and groups to leave out.
+    """
+    return [key for key, _ in _leaves(_without(values, leave_out))]
 
 
 def as_toml(settings: object, leave_out: Sequence[str] = ()) -> str:

@@ -8,9 +8,8 @@ import click
 from ..envs.settings import Layer, assignment_layer, file_layer, resolve
 from ..eval.config import EvalConfig
 from ..eval.evaluate import evaluate
-from ..eval.manifest import read_manifest
-from ..eval.run import CONFIG, MANIFEST
 from ..leaderboards.text import run_as_text
+from .resuming import resumed_layers
 
 
 @click.command()
@@ -33,7 +32,9 @@ from ..leaderboards.text import run_as_text
 @click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, for example agent.path=FILE."
 )
-@click.option("--resume", is_flag=True, help="Go on with the run in --out; begins one where there is none yet.")
+@click.option(
+    "--resume", is_flag=True, help="Go on with the run in --out. With settings it begins one where there is none."
+)
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def command(
     config: Path | None, assignments: tuple[str, ...], resume: bool, quiet: bool, **options: str | int | None
@@ -41,7 +42,8 @@ def command(
     """Play every task of a panel once and report success rates by task type.
 
     Options win over --config, and --set wins over both. The run folder gets config.toml, manifest.json,
-    episodes.jsonl and summary.json; a run that was interrupted in whatever way goes on with --resume.
+    episodes.jsonl and summary.json; a run that was interrupted in whatever way goes on with --resume, which needs only
+    --out.
     The exit code is 1 when episodes ended as error or timeout, which --resume plays again.
 
     \b
@@ -49,15 +51,15 @@ def command(
       holdergym eval --agent expert --limit 6 --out runs/example
       holdergym eval --panel valid_unseen --data DIR --agent expert --out runs/expert
       holdergym eval --model smollm2-135m --limit 6 --max-steps 10 --out runs/smol
-      holdergym eval --resume --out runs/expert
+      holdergym eval --resume --out runs/example
     """
     layers = [Layer("--model", {"agent": {"name": "llm"}})] if options["model"] is not None else []
     layers += [file_layer(config)] if config else []
     layers += [_option_layer(name, value) for name, value in options.items() if value is not None]
     layers.append(assignment_layer(assignments))
+    if resume:
+        layers = resumed_layers(layers, lambda message: click.echo(message, err=True))
     settings = resolve(EvalConfig, layers)
-    if resume and settings.out is not None:
-        settings = resolve(EvalConfig, [*_saved_layers(settings.out), *layers])
     try:
         run = evaluate(
             settings,
@@ -84,12 +86,3 @@ def _option_layer(name: str, value: str | int) -> Layer:
     elif name == "backend":
         values = {"agent": {"backend": {"name": value}}}
     return Layer(f"--{name.replace('_', '-')}", values)
-
-
-def _saved_layers(out: Path) -> list[Layer]:
-    """The settings that the run began with, so that --resume need not be told them again."""
-    if not (out / MANIFEST).is_file():
-        return []
-    sessions = read_manifest(out / MANIFEST).sessions
-    data = sessions[-1].data if sessions else None
-    return [file_layer(out / CONFIG), Layer(str(out / MANIFEST), {} if data is None else {"data": data})]

@@ -13,6 +13,8 @@ from holdergym.envs.settings import (
     digest,
     file_layer,
     first_difference,
+    keys_of,
+    merge,
     resolve,
 )
 from pydantic import Field
@@ -153,6 +155,13 @@ def test_the_text_and_its_digest_depend_only_on_the_values() -> None:
     assert digest(text) == digest(as_toml(of(rounds=5)))
     assert digest(text) != digest(as_toml(Recipe(rounds=6)))
     assert "rounds" not in as_toml(Recipe(), leave_out=("rounds",))
+
+
+def test_keys_of_nested_values() -> None:
+    layers = [Layer("a", {"rounds": 4, "agent": {"name": "model"}}), Layer("b", {"agent": {"path": "x"}})]
+    assert merge(layers) == {"rounds": 4, "agent": {"name": "model", "path": "x"}}
+    assert keys_of(merge(layers)) == ["rounds", "agent.name", "agent.path"]
+    assert keys_of(merge(layers), leave_out=("rounds", "agent")) == []
 
 
 def test_first_difference() -> None:

@@ -135,6 +135,35 @@ def test_a_run_killed_in_its_first_moments_begins_again(tmp_path: Path) -> None:
     assert (run / "summary.json").read_bytes() == (tmp_path / "whole" / "summary.json").read_bytes()
 
 
+def test_resume_alone_needs_a_run(tmp_path: Path) -> None:
+    """The defaults would be another benchmark than the one that was meant."""
+    run = tmp_path / "run"
+    for circumstances in ([], ["--workers", "2"]):
+        message = holdergym("eval", "--resume", *circumstances, "--out", run, code=2)
+        assert f"there is no run in {run} to go on with: say what to play" in message
+        assert len(message.splitlines()) == 1
+        assert not run.exists()
+    begun = subprocess.run(
+        [*HOLDERGYM, "eval", "--resume", "--limit", "2", "--max-steps", "3", "--out", str(run)],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert begun.stderr == f"{run}: no run is there yet, so a new one begins\n"
+
+
+def test_a_run_killed_before_its_manifest_does_not_go_on_as_another_one(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    holdergym("eval", "--agent", "expert", "--limit", "4", "--quiet", "--out", run)
+    for name in ("manifest.json", "episodes.jsonl", "summary.json"):
+        (run / name).unlink()
+    (run / ".manifest.json.new").write_text('{"schema": 1')
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    message = holdergym("eval", "--resume", "--out", run, code=2)
+    assert "a run was begun there and killed before it was set up" in message
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+    holdergym("eval", "--resume", "--agent", "expert", "--limit", "4", "--out", run)
+    assert summary_of(run)["overall"]["won"] == 4
+
+
 def count_lines(run: Path) -> int:
     path = run / "episodes.jsonl"
     return path.read_bytes().count(b"\n") if path.exists() else 0

@@ -1,0 +1,64 @@
+"""What ``holdergym eval --resume`` need not be told again: the settings that stand in the run folder."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..envs.settings import Layer, file_layer, keys_of, merge
+from ..eval.config import CIRCUMSTANCES
+from ..eval.errors import RunError
+from ..eval.manifest import read_manifest
+from ..eval.run import CONFIG, MANIFEST
+
+
+def resumed_layers(layers: Sequence[Layer], say: Callable[[str], None]) -> list[Layer]:
+    """Puts the settings that a run began with below those that are given now.
+
+    Where the folder holds no run yet, one begins, provided that it is said what to play: the defaults would be another
+    run than the one that was meant.
+
+    Args:
+        layers: What is given now.
+        say: Told in one line that a new run begins.
+
+    Raises:
+        RunError: If there is no run and nothing says what to play, it is another agent's run, or its files are damaged.
+    """
+    given = merge(layers)
+    out = given.get("out")
+    if not isinstance(out, str):
+        return list(layers)
+    folder = Path(out)
+    if not (folder / MANIFEST).is_file():
+        if not keys_of(given, leave_out=CIRCUMSTANCES):
+            begun = "a run was begun there and killed before it was set up" if (folder / CONFIG).is_file() else ""
+            raise RunError(
+                f"there is no run in {folder} to go on with{f' ({begun})' if begun else ''}: say what to play, for "
+                "example with --panel and --agent, to begin one"
+            )
+        say(f"{folder}: no run is there yet, so a new one begins")
+        return list(layers)
+    saved = file_layer(folder / CONFIG)
+    _refuse_another(folder, saved.values, given)
+    return [saved, *_circumstances(folder), *layers]
+
+
+def _circumstances(folder: Path) -> list[Layer]:
+    """Where the last session found the games."""
+    sessions = read_manifest(folder / MANIFEST).sessions
+    data = sessions[-1].data if sessions else None
+    return [] if data is None else [Layer(str(folder / MANIFEST), {"data": data})]
+
+
+def _refuse_another(folder: Path, saved: Mapping[str, object], given: Mapping[str, object], above: str = "") -> None:
+    """Refuses another agent or back end here, as its settings and the saved ones would contradict each other."""
+    for key, value in given.items():
+        there = saved.get(key)
+        if not isinstance(value, Mapping) or not isinstance(there, Mapping):
+            continue
+        name = value.get("name", there.get("name"))
+        if name != there.get("name"):
+            raise RunError(
+                f"cannot resume {folder}: the setting '{above}{key}.name' is {there.get('name')!r} there and {name!r} "
+                "here; leave it out, or choose another --out"
+            )
+        _refuse_another(folder, there, value, f"{above}{key}.")
