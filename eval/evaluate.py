@@ -9,6 +9,7 @@ from tqdm import tqdm
 from ..agents.agent import episode_seed
 from ..agents.rollout import EpisodeJob, roll_out
 from ..agents.trajectory import Outcome
+from ..envs.alfworld.games import find_source
 from ..envs.errors import ConfigError
 from .arena import Arena, open_arena
 from .config import EvalConfig
@@ -47,7 +48,7 @@ def evaluate(
         say(note)
     agent = arena.agent
     plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint)
-    session = begin_session(None if config.data is None else str(config.data), arena.workers)
+    session = begin_session(find_source(arena.panel.name, config.data), arena.workers)
     slots = plan.schedule.slots()
     with closing(agent), RunFolder(config.out, plan, session, resume=resume, say=say) as folder:
         missing = [slot for slot in slots if slot not in folder.finished]

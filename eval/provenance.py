@@ -42,7 +42,7 @@ class Session:
         started: UTC time, ISO 8601.
         finished: UTC time at which the last episode was done; None for a session that was cut off.
         command: The command line.
-        data: Where the games came from, or None for the default.
+        data: Where the games came from, as an absolute path; None for generated ones.
         workers: Number of environments played at once.
         versions: Versions of holdergym, Python and the packages that matter.
         git_commit: Commit of the source that ran, with ``-dirty`` for local changes; None when installed.
@@ -65,13 +65,18 @@ class Session:
         return replace(self, finished=_now())
 
 
-def begin_session(data: str | None = None, workers: int = 1) -> Session:
-    """Describes this process, its machine and the moment."""
+def begin_session(data: Path | None = None, workers: int = 1) -> Session:
+    """Describes this process, its machine and the moment.
+
+    Args:
+        data: Where the games come from; None for generated ones.
+        workers: Number of environments played at once.
+    """
     return Session(
         started=_now(),
         finished=None,
         command=_command_line(),
-        data=data,
+        data=None if data is None else str(data.absolute()),
         workers=workers,
         versions=package_versions(),
         git_commit=git_commit(Path(__file__).resolve().parent),

@@ -14,7 +14,17 @@ from .pack import is_pack, list_panels, read_pack
 from .tree import GAME_FILE, NO_GAME, LeftOut, find_root, list_games, list_splits
 from .world import World
 
-__all__ = ["BUILTIN_PANELS", "RELEASED", "Game", "Games", "build_world", "find_data", "open_games", "panel_names"]
+__all__ = [
+    "BUILTIN_PANELS",
+    "RELEASED",
+    "Game",
+    "Games",
+    "build_world",
+    "find_data",
+    "find_source",
+    "open_games",
+    "panel_names",
+]
 
 BUILTIN_PANELS = ("builtin_train", "builtin_valid")
 
@@ -179,6 +189,15 @@ def find_data(data: str | os.PathLike[str] | None = None) -> Path:
         what = "a single game" if path.name == GAME_FILE else "neither a folder nor a pack of games"
         raise HolderGymError(f"{origin}: {path} is {what}: give the folder with json_2.1.1 or a packed file")
     return path
+
+
+def find_source(panel: str, data: str | os.PathLike[str] | None = None) -> Path | None:
+    """Where ``open_games`` finds a panel, as an absolute path; None for one that is generated.
+
+    Raises:
+        HolderGymError: If nothing is there.
+    """
+    return None if data is None and panel in BUILTIN_PANELS else find_data(data)
 
 
 @lru_cache(maxsize=_OPENED)

@@ -39,14 +39,21 @@ def resumed_layers(layers: Sequence[Layer], say: Callable[[str], None]) -> list[
         return list(layers)
     saved = file_layer(folder / CONFIG)
     _refuse_another(folder, saved.values, given)
-    return [saved, *_circumstances(folder), *layers]
+    return [saved, *([] if "data" in given else _data(folder)), *layers]
 
 
-def _circumstances(folder: Path) -> list[Layer]:
-    """Where the last session found the games."""
+def _data(folder: Path) -> list[Layer]:
+    """Where the last session found the games, whatever ALFWORLD_DATA names now."""
     sessions = read_manifest(folder / MANIFEST).sessions
     data = sessions[-1].data if sessions else None
-    return [] if data is None else [Layer(str(folder / MANIFEST), {"data": data})]
+    if data is None:
+        return []
+    if not Path(data).exists():
+        raise RunError(
+            f"{folder / MANIFEST} says that the games were in {data}, and nothing is there now: give --data with the "
+            "place where they are"
+        )
+    return [Layer(str(folder / MANIFEST), {"data": data})]
 
 
 def _refuse_another(folder: Path, saved: Mapping[str, object], given: Mapping[str, object], above: str = "") -> None:

@@ -150,6 +150,30 @@ def test_resume_alone_needs_a_run(tmp_path: Path) -> None:
     assert begun.stderr == f"{run}: no run is there yet, so a new one begins\n"
 
 
+def test_resume_from_another_folder_finds_the_games(tmp_path: Path) -> None:
+    """Games that were named by a relative path, by ALFWORLD_DATA, and games that have gone."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    holdergym("games", "generate", "--count", "3", "--difficulty", "tiny", "--out", "games", cwd=here)
+    options = ["eval", "--panel", "generated", "--max-steps", "3", "--quiet"]
+    holdergym(*options, "--data", "games", "--out", "first", cwd=here)
+    holdergym(*options, "--out", "second", cwd=here, env={**os.environ, "ALFWORLD_DATA": "games"})
+    for name in ("first", "second"):
+        manifest = json.loads((here / name / "manifest.json").read_text())
+        assert manifest["sessions"][0]["data"] == str(here / "games")
+        assert "data" not in (here / name / "config.toml").read_text()
+        (here / name / "episodes.jsonl").write_bytes(b"")
+        holdergym("eval", "--resume", "--out", Path("..", "here", name), cwd=there)
+        assert count_lines(here / name) == 3
+    (here / "games").rename(there / "games")
+    message = holdergym("eval", "--resume", "--out", here / "first", code=2)
+    assert (
+        f"manifest.json says that the games were in {here / 'games'}, and nothing is there now: give --data" in message
+    )
+    holdergym("eval", "--resume", "--data", "games", "--out", here / "first", cwd=there)
+
+
 def test_a_run_killed_before_its_manifest_does_not_go_on_as_another_one(tmp_path: Path) -> None:
     run = tmp_path / "run"
     holdergym("eval", "--agent", "expert", "--limit", "4", "--quiet", "--out", run)
