@@ -41,7 +41,7 @@ class EvalConfig:
     limit: Annotated[int, Field(ge=1)] | None = None
     engine: Literal["native", "textworld"] = "native"
     max_steps: Annotated[int, Field(ge=1)] = 50
-    samples: Annotated[int, Field(ge=1)] = 1
+    samples: Annotated[int, Field(ge=1, le=10_000)] = 1
     seed: Annotated[int, Field(ge=0)] = 0
     agent: Annotated[AgentSettings, Field(discriminator="name")] = field(default_factory=RandomSettings)
     data: Path | None = None

@@ -51,6 +51,7 @@ COMMAND_LINES = [
     (["eval", "--limit", "-3", "--out", "OUT"], "not -3"),
     (["eval", "--limit", "many", "--out", "OUT"], "'many' is not a valid integer"),
     (["eval", "--samples", "0", "--out", "OUT"], "'samples' (from --samples)"),
+    (["eval", "--samples", "1000000000", "--out", "OUT"], "should be less than or equal to 10000, not 1000000000"),
     (["eval", "--max-steps", "0", "--out", "OUT"], "'max_steps' (from --max-steps)"),
     (["eval", "--seed", "-1", "--out", "OUT"], "'seed' (from --seed)"),
     (["eval", "--workers", "0", "--out", "OUT"], "'workers' (from --workers)"),
