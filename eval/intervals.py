@@ -23,16 +23,11 @@ def wilson(won: int, total: int, level: float = LEVEL) -> Interval:
     Raises:
         ValueError: If ``won`` is not between 0 and ``total``.
     """
-    # scipy.stats takes more than a second to load: only a command that prints an interval pays for it.
-    from scipy.stats import binomtest
-
     if not 0 <= won <= total:
         raise ValueError(f"{won} successes in {total} attempts")
     if total == 0:
         return Interval(math.nan, math.nan, "no episode finished")
-    low, high = binomtest(won, total).proportion_ci(confidence_level=level, method="wilson")
-    # Rounding may leave 0 of n a hair above 0, and n of n a hair below 1.
-    return Interval(0.0 if won == 0 else float(low), 1.0 if won == total else float(high))
+    return wilson_rate(won / total, total, level)
 
 
 def wilson_rate(rate: float, total: int, level: float = LEVEL) -> Interval:

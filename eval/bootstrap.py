@@ -1,0 +1,152 @@
+"""Intervals for tasks that were played several times: a bootstrap that draws whole tasks.
+
+Samples of one task are alike, so they cannot be drawn one by one. Tasks can: they are the clusters. A resample draws
+as many tasks as there are, with replacement, each with all its samples (Davison and Hinkley 1997, section 3.8).
+
+Tasks whose numbers are equal are the same to every statistic here, and there are few different ones: n samples give
+at most n + 1 of them. So a resample is one draw of a multinomial distribution over the different tasks. That is the
+same distribution, and takes neither time nor memory for the number of tasks. Statistics of the same tasks share their
+resamples.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .intervals import LEVEL, Interval, wilson_rate
+
+RESAMPLES = 10_000
+# Numbers that may be in memory at once: 32 MB.
+_AT_ONCE = 4_000_000
+
+
+def bootstrap_rate(parts: ArrayLike, wholes: ArrayLike, *, level: float = LEVEL, seed: int = 0) -> Interval:
+    """Interval of the rate ``sum(parts) / sum(wholes)``, with tasks as clusters.
+
+    BCa (Efron 1987): corrected for bias and for the skewness that rates near 0 or 1 have. Where all tasks have the
+    same rate no bootstrap can say how far it may be off: then each task counts as one attempt in Wilson's interval.
+
+    Args:
+        parts: For each task what is counted, for example its episodes won.
+        wholes: For each task what it is counted of, for example its finished episodes. Tasks with 0 are left out.
+        level: Share of such intervals that hold the true rate.
+        seed: Seed of the draws: equal seeds and numbers give equal intervals.
+
+    Raises:
+        ValueError: If a count is not finite or ``wholes`` holds a negative one.
+    """
+    rates = bootstrap_rates(np.asarray(parts, dtype=np.float64)[:, None], wholes, level=level, seed=seed)
+    return rates[0]
+
+
+def bootstrap_rates(
+    parts: ArrayLike, wholes: ArrayLike, *, level: float = LEVEL, seed: int = 0
+) -> tuple[Interval, ...]:
+    """Intervals of several rates of the same tasks, made from the same resamples.
+
+    Args:
+        parts: One row a task, one column a rate.
+        wholes: For each task what all its parts are counted of. Tasks with 0 are left out.
+        level: Share of the intervals of one rate that hold its true value.
+        seed: Seed of the draws.
+
+    Raises:
+        ValueError: As ``bootstrap_rate``.
+    """
+    parts_TS, wholes_T = _checked(parts, wholes)  # noqa: N806
+    if not len(wholes_T):
+        return (Interval(math.nan, math.nan, "no episode finished"),) * parts_TS.shape[1]
+    rates_TS = parts_TS / wholes_T[:, None]  # noqa: N806
+    flat = np.ptp(rates_TS, axis=0) == 0.0
+    intervals = iter(_bca(parts_TS[:, ~flat], wholes_T, level, seed)) if not flat.all() else iter(())
+    tasks = len(wholes_T)
+    return tuple(
+        wilson_rate(min(1.0, float(rates_TS[0, column])), tasks, level) if alike else next(intervals)
+        for column, alike in enumerate(flat)
+    )
+
+
+def bootstrap_mean(values: ArrayLike, *, level: float = LEVEL, seed: int = 0) -> Interval:
+    """Interval of the mean of one number a task, which may have any range: a difference of rates, for example.
+
+    BCa as for ``bootstrap_rate``; undefined where all tasks have the same number.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if not len(numbers):
+        return Interval(math.nan, math.nan, "no task was played")
+    if np.ptp(numbers) == 0.0:
+        return Interval(math.nan, math.nan, "all tasks have the same value, so a bootstrap sees no spread")
+    parts_TS, wholes_T = _checked(numbers[:, None], np.ones(len(numbers)))  # noqa: N806
+    return _bca(parts_TS, wholes_T, level, seed)[0]
+
+
+def _checked(parts: ArrayLike, wholes: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The numbers of the tasks that count."""
+    parts_TS = np.asarray(parts, dtype=np.float64)  # noqa: N806
+    wholes_T = np.asarray(wholes, dtype=np.float64)  # noqa: N806
+    if not (np.isfinite(parts_TS).all() and np.isfinite(wholes_T).all()) or (wholes_T < 0).any():
+        raise ValueError("counts of tasks must be finite, and what they are counted of not negative")
+    kept = wholes_T > 0
+    return parts_TS[kept], wholes_T[kept]
+
+
+def _bca(
+    parts_TS: NDArray[np.float64],  # noqa: N803
+    wholes_T: NDArray[np.float64],  # noqa: N803
+    level: float,
+    seed: int,
+) -> Sequence[Interval]:
+    """The bias-corrected and accelerated interval of each ratio of sums."""
+    kinds, counts = np.unique(np.column_stack([wholes_T, parts_TS]), axis=0, return_counts=True)
+    totals = counts @ kinds
+    estimates = totals[1:] / totals[0]
+    resampled = _resample(kinds, counts, seed)
+    accelerations = _accelerations(kinds, counts)
+    return [
+        _bca_ends(ratios, float(estimate), float(acceleration), level)
+        for ratios, estimate, acceleration in zip(resampled.T, estimates, accelerations, strict=True)
+    ]
+
+
+def _bca_ends(ratios: NDArray[np.float64], estimate: float, acceleration: float, level: float) -> Interval:
+    normal = NormalDist()
+    # Equal rates may come out of their sums with another last digit.
+    slack = 1e-12 * max(1.0, abs(estimate))
+    # Half of the ties count as below (as scipy.stats.bootstrap has it); the share stays inside (0, 1).
+    below = ((ratios < estimate - slack).mean() + (ratios <= estimate + slack).mean()) / 2
+    bias = normal.inv_cdf(min(max(float(below), 1 / RESAMPLES), 1 - 1 / RESAMPLES))
+    tail = (1 - level) / 2
+    shares = []
+    for quantile in (normal.inv_cdf(tail), normal.inv_cdf(1 - tail)):
+        shifted = bias + quantile
+        shares.append(normal.cdf(bias + shifted / (1 - acceleration * shifted)))
+    low, high = np.quantile(ratios, shares)
+    return Interval(float(low), float(high))
+
+
+def _resample(kinds: NDArray[np.float64], counts: NDArray[np.intp], seed: int) -> NDArray[np.float64]:
+    """The ratios in each resample: one row a resample, one column a ratio."""
+    rng = np.random.default_rng(seed)
+    tasks = int(counts.sum())
+    chunk = max(1, min(RESAMPLES, _AT_ONCE // len(kinds)))
+    ratios = []
+    for start in range(0, RESAMPLES, chunk):
+        drawn = rng.multinomial(tasks, counts / tasks, size=min(chunk, RESAMPLES - start))
+        sums = drawn @ kinds
+        ratios.append(sums[:, 1:] / sums[:, :1])
+    return np.concatenate(ratios)
+
+
+def _accelerations(kinds: NDArray[np.float64], counts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """For each ratio a sixth of the skewness of the estimates that leave one task out."""
+    totals = counts @ kinds
+    if counts.sum() < 2:
+        return np.zeros(kinds.shape[1] - 1)
+    without = (totals[1:] - kinds[:, 1:]) / (totals[0] - kinds[:, :1])
+    apart = (counts @ without) / counts.sum() - without
+    spread = counts @ apart**2
+    skewness: NDArray[np.float64] = counts @ apart**3
+    return np.divide(skewness, 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0)
