@@ -1,5 +1,6 @@
 """The command line: one file a verb, loaded only when it is called."""
 
+import contextlib
 import errno
 import importlib
 import os
@@ -9,8 +10,12 @@ import click
 
 from ..envs.errors import HolderGymError, UnknownNameError
 from ..version import __version__
+from .terminal import open_streams, visible
 
 VERBS = ("doctor", "eval", "games", "leaderboard", "list", "methods", "play", "problems", "quickstart")
+
+# As a shell reports a program that SIGPIPE ended.
+_BROKEN_PIPE = 141
 
 
 class _Verbs(click.Group):
@@ -37,15 +42,25 @@ def holdergym() -> None:
     First steps:
       holdergym quickstart
       holdergym doctor
+
+    \b
+    Exit codes:
+      0    it worked
+      1    it worked and found something: failed episodes, a problem, a game that was not won
+      2    bad input; one line says what to do
+      130  interrupted
+      141  whoever read the output has gone, as in `holdergym list | head -1`
     """
 
 
 def main(args: list[str] | None = None) -> None:
-    """Runs the command line and exits: 0 when it worked, 2 and one line on standard error for bad input."""
+    """Runs the command line and exits with one of the codes that ``holdergym --help`` lists."""
+    open_streams()
     try:
         status = holdergym.main(args, prog_name="holdergym", standalone_mode=False)
-        if sys.stdout is not None:  # None where the shell closed it
-            sys.stdout.flush()
+        sys.stdout.flush()
+    except SystemExit:
+        sys.exit(_BROKEN_PIPE)  # the only case in which click, told not to exit, does so itself
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         sys.exit(2)
@@ -65,15 +80,17 @@ def main(args: list[str] | None = None) -> None:
         # Whoever read the output has gone, as `head` does, or its disk is full. Nothing more can be written there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno == errno.EPIPE:
-            sys.exit(1)
+            sys.exit(_BROKEN_PIPE)
         _fail(f"cannot write the output: {error.strerror}", "holdergym")
     except (click.Abort, KeyboardInterrupt):
-        print("holdergym: interrupted", file=sys.stderr)
+        with contextlib.suppress(OSError):
+            print("holdergym: interrupted", file=sys.stderr)
         sys.exit(130)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _fail(message: str, command: str) -> None:
     """Prints one line, whatever line breaks the message carries, and exits with code 2."""
-    print(f"{command}: error: {' '.join(message.split())}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # if standard error takes nothing either, the code says it
+        print(f"{command}: error: {visible(' '.join(message.split()))}", file=sys.stderr)
     sys.exit(2)

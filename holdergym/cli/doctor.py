@@ -17,6 +17,7 @@ from ..envs.alfworld.tree import find_root, list_games
 from ..envs.errors import HolderGymError
 from ..eval.provenance import hardware
 from ..version import __version__
+from .terminal import echo
 
 # What each extra is for. An extra that is not named here is for developers of this package.
 _EXTRAS = {
@@ -39,8 +40,8 @@ def command(data: str | None) -> None:
     """
     machine = hardware()
     memory = "" if machine.memory_gib is None else f", {machine.memory_gib} GiB of memory"
-    click.echo(f"holdergym {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    click.echo(f"{machine.cores} cores{memory}: {machine.processor}")
+    echo(f"holdergym {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    echo(f"{machine.cores} cores{memory}: {machine.processor}")
     _report_packages()
     _report_games(data)
     _report_engine()
@@ -49,13 +50,13 @@ def command(data: str | None) -> None:
 def _report_packages() -> None:
     for extra, names in _requirements().items():
         title = "needed packages" if not extra else f"extra {extra}: {_EXTRAS[extra]}"
-        click.echo(f"\n{title}")
+        echo(f"\n{title}")
         versions = {name: _version(name) for name in names}
         for name, version in versions.items():
-            click.echo(f"  {'missing' if version is None else 'ok':8} {name} {version or ''}".rstrip())
+            echo(f"  {'missing' if version is None else 'ok':8} {name} {version or ''}".rstrip())
         if None in versions.values():
             advice = f"pip install 'holdergym[{extra}]'" if extra else "pip install --force-reinstall holdergym"
-            click.echo(f"  to get what is missing: {advice}")
+            echo(f"  to get what is missing: {advice}")
 
 
 def _requirements() -> Mapping[str, list[str]]:
@@ -78,29 +79,29 @@ def _version(name: str) -> str | None:
 
 
 def _report_games(data: str | None) -> None:
-    click.echo("\ngames")
-    click.echo(f"  ok       {', '.join(BUILTIN_PANELS)} (generated, no download)")
+    echo("\ngames")
+    echo(f"  ok       {', '.join(BUILTIN_PANELS)} (generated, no download)")
     if data is None and not os.environ.get("ALFWORLD_DATA"):
-        click.echo("  missing  official games: pip install 'holdergym[alfworld]', run `alfworld-download`,")
-        click.echo("           then set ALFWORLD_DATA to the folder that it filled, or give --data")
+        echo("  missing  official games: pip install 'holdergym[alfworld]', run `alfworld-download`,")
+        echo("           then set ALFWORLD_DATA to the folder that it filled, or give --data")
         return
     try:
         path = find_data(data)
         names = panel_names(data)
     except HolderGymError as error:
-        click.echo(f"  problem  {error}")
+        echo(f"  problem  {error}")
         return
-    click.echo(f"  ok       official games in {path}")
+    echo(f"  ok       official games in {path}")
     for name in names:
         try:
             count = _count_games(path, name)
         except HolderGymError as error:
-            click.echo(f"  problem  {name}: {error}")
+            echo(f"  problem  {name}: {error}")
             continue
         missing = RELEASED.get(name, 0) - count
         partial = f", {missing} fewer than the release has" if missing > 0 else ""
-        click.echo(f"  {'partial' if partial else 'ok':8} {name}: {count} games{partial}")
-    click.echo("  to read every game and prove it solvable: holdergym games verify")
+        echo(f"  {'partial' if partial else 'ok':8} {name}: {count} games{partial}")
+    echo("  to read every game and prove it solvable: holdergym games verify")
 
 
 def _count_games(path: Path, panel: str) -> int:
@@ -110,7 +111,7 @@ def _count_games(path: Path, panel: str) -> int:
 
 def _report_engine() -> None:
     """Plays a shortest plan in a built-in game: proof that generator, planner and engine work here."""
-    click.echo("\nself-test")
+    echo("\nself-test")
     began = time.perf_counter()
     games = open_games(BUILTIN_PANELS[-1])
     state = games.world(next(iter(games))).initial_state()
@@ -119,6 +120,4 @@ def _report_engine() -> None:
         state.step(action)
     seconds = time.perf_counter() - began
     verdict = "ok" if state.won else "problem"
-    click.echo(
-        f"  {verdict:8} a built-in game {'won' if state.won else 'NOT won'} in {len(plan)} commands, {seconds:.2f} s"
-    )
+    echo(f"  {verdict:8} a built-in game {'won' if state.won else 'NOT won'} in {len(plan)} commands, {seconds:.2f} s")

@@ -10,6 +10,7 @@ from ..eval.config import EvalConfig
 from ..eval.evaluate import evaluate
 from ..leaderboards.text import run_as_text
 from .resuming import resumed_layers
+from .terminal import echo
 
 
 @click.command()
@@ -58,21 +59,21 @@ def command(
     layers += [_option_layer(name, value) for name, value in options.items() if value is not None]
     layers.append(assignment_layer(assignments))
     if resume:
-        layers = resumed_layers(layers, lambda message: click.echo(message, err=True))
+        layers = resumed_layers(layers, lambda message: echo(message, err=True))
     settings = resolve(EvalConfig, layers)
     try:
         run = evaluate(
             settings,
             resume=resume,
             progress=not quiet and sys.stderr.isatty(),
-            say=lambda message: click.echo(message, err=True),
+            say=lambda message: echo(message, err=True),
         )
     except KeyboardInterrupt:
-        click.echo(f"interrupted: what was played is in {settings.out}; --resume goes on from there", err=True)
+        echo(f"interrupted: what was played is in {settings.out}; --resume goes on from there", err=True)
         return 130
     if not quiet:
-        click.echo(run_as_text(run))
-        click.echo(f"run folder: {settings.out}")
+        echo(run_as_text(run))
+        echo(f"run folder: {settings.out}")
     return 0 if run.complete else 1
 
 

@@ -24,6 +24,7 @@ from ..envs.alfworld.problem import TaskType
 from ..envs.alfworld.tree import VERSION_FOLDER, LeftOut, find_root, list_games, write_games
 from ..envs.alfworld.verify import Verdict, verify_files, verify_stored
 from ..envs.errors import GameError, HolderGymError
+from .terminal import echo, visible
 
 _data = click.option(
     "--data",
@@ -69,11 +70,11 @@ def list_(data: Path | None, panels: tuple[str, ...], tasks: bool) -> None:
         _warn_of_gaps(games)
         if tasks:
             for task in games.panel.tasks:
-                click.echo(f"{task.id}\t{task.type}\t{task.metadata['dialect']}")
+                echo(f"{task.id}\t{task.type}\t{task.metadata['dialect']}")
         rows.append(_row(games))
     if rows and not tasks:
         headers = ["panel", "games", *(kind.name.lower() for kind in TaskType), "dialect", "sha256"]
-        click.echo(tabulate(rows, headers, disable_numparse=True, colalign=_ALIGNED))
+        echo(tabulate(rows, headers, disable_numparse=True, colalign=_ALIGNED))
     _end(failed, "panel cannot be opened", "panels cannot be opened")
 
 
@@ -91,12 +92,12 @@ def verify(data: Path | None, panels: tuple[str, ...]) -> None:
     for name in panels or panel_names(data):
         verdicts, count = _verdicts(name, _data_of(name, data))
         found = 0
-        for verdict in tqdm(verdicts, desc=name, total=count, unit="game", leave=False, disable=None):
+        for verdict in tqdm(verdicts, desc=visible(name), total=count, unit="game", leave=False, disable=None):
             found += bool(verdict.problems)
             for problem in verdict.problems:
-                tqdm.write(problem)
+                tqdm.write(visible(problem))
             problems += verdict.problems
-        click.echo(f"{name}: {count - found} of {count} games can be played and solved")
+        echo(f"{name}: {count - found} of {count} games can be played and solved")
     _end(problems, "problem found", "problems found", shown=True)
 
 
@@ -119,7 +120,7 @@ def pack(data: Path | None, panels: tuple[str, ...], out: Path, force: bool) -> 
         _warn_of_gaps(games)
     write_pack(out, [PackedPanel(games.panel, games.stored) for games in opened])
     count = sum(map(len, opened))
-    click.echo(f"{out}: {count} games in {out.stat().st_size:,} bytes")
+    echo(f"{out}: {count} games in {out.stat().st_size:,} bytes")
 
 
 @command.command()
@@ -150,7 +151,7 @@ def generate(seed: int, count: int, out: Path, difficulty: str, panel: str) -> N
         raise HolderGymError(f"{folder} is there already: choose another --out or --panel")
     games = generate_games(seed, count, _number_or_name(difficulty), panel=panel)
     written = write_games(out, tqdm(games, total=count, unit="game", leave=False, disable=None))
-    click.echo(f"{folder}: {written} games, sha256 {open_games(panel, out).panel.sha256}")
+    echo(f"{folder}: {written} games, sha256 {open_games(panel, out).panel.sha256}")
 
 
 def _number_or_name(text: str) -> float | str:
@@ -199,14 +200,14 @@ def _warn_of_gaps(games: Games) -> None:
 def _warn_of_left_out(panel: str, left_out: tuple[LeftOut, ...]) -> None:
     for reason, count in sorted(Counter(item.reason for item in left_out).items()):
         folders = "trial folder" if count == 1 else "trial folders"
-        click.echo(f"note: {panel}: {count} {folders} left out: {reason}", err=True)
+        echo(f"note: {panel}: {count} {folders} left out: {reason}", err=True)
 
 
 def _warn_of_count(panel: str, count: int) -> None:
     released = RELEASED.get(panel, count)
     if count != released:
         what = "is partial" if count < released else "is not the released split"
-        click.echo(f"warning: {panel} {what}: {count} games here, {released} in the release", err=True)
+        echo(f"warning: {panel} {what}: {count} games here, {released} in the release", err=True)
 
 
 def _end(problems: list[str], one: str, many: str, *, shown: bool = False) -> None:
@@ -217,5 +218,5 @@ def _end(problems: list[str], one: str, many: str, *, shown: bool = False) -> No
         raise GameError(problems[0])
     if not shown:
         for problem in problems:
-            click.echo(problem, err=True)
+            echo(problem, err=True)
     raise GameError(f"{len(problems)} {one if len(problems) == 1 else many}: see the lines above")

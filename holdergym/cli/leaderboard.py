@@ -13,6 +13,7 @@ from ..leaderboards.markdown import boards_as_markdown
 from ..leaderboards.page import boards_as_html
 from ..leaderboards.rows import Board, build_boards
 from ..leaderboards.text import boards_as_text
+from .terminal import echo
 
 _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
     "text": boards_as_text,
@@ -44,7 +45,7 @@ def command(runs: tuple[Path, ...], form: str, out: Path | None) -> None:
             raise HolderGymError(f"the run folder {runs[number]} is given twice: a run has one row")
     text = _FORMATS[form](build_boards([read_run(run) for run in runs]))
     if out is None:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return
     try:
         out.write_text(text, encoding="utf-8")

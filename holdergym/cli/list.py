@@ -10,6 +10,7 @@ from tabulate import tabulate
 from ..agents.registry import agent_entries
 from ..envs.alfworld.games import BUILTIN_PANELS, find_data, panel_names
 from ..envs.errors import UnknownNameError
+from .terminal import echo
 
 KINDS = ("environments", "panels", "agents")
 
@@ -32,9 +33,9 @@ def command(kind: str | None, data: str | None) -> None:
         "agents": _agents,
     }
     if kind is not None:
-        click.echo(sections[kind]())
+        echo(sections[kind]())
         return
-    click.echo("\n\n".join(f"{name}\n{textwrap.indent(section(), '  ')}" for name, section in sections.items()))
+    echo("\n\n".join(f"{name}\n{textwrap.indent(section(), '  ')}" for name, section in sections.items()))
 
 
 def _environments() -> str:

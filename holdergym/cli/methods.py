@@ -5,6 +5,8 @@ import tomllib
 import click
 from tabulate import tabulate
 
+from .terminal import echo
+
 
 @click.group()
 def command() -> None:
@@ -26,7 +28,7 @@ def list_methods() -> None:
     """
     from ..training.presets import preset_names, preset_title
 
-    click.echo(tabulate([(name, preset_title(name)) for name in preset_names()], tablefmt="plain"))
+    echo(tabulate([(name, preset_title(name)) for name in preset_names()], tablefmt="plain"))
 
 
 @command.command("show")
@@ -46,4 +48,4 @@ def show(name: str, assignments: tuple[str, ...]) -> None:
 
     settings = Layer(f"the preset {name}", tomllib.loads(as_toml(preset(name))))
     method = resolve(Method, [settings, assignment_layer(assignments)])
-    click.echo(f"# {preset_title(name)}\n\n{describe(method)}")
+    echo(f"# {preset_title(name)}\n\n{describe(method)}")

@@ -13,6 +13,7 @@ from ..envs.alfworld.env import ALFWorldEnv
 from ..envs.alfworld.games import open_games
 from ..envs.errors import EnvironmentFailure, HolderGymError
 from ..envs.task import Task
+from .terminal import echo
 
 HUMAN = "human"
 _LIST = "?"
@@ -56,7 +57,7 @@ def command(
         try:
             observation, info = env.reset(seed=seed, options={"task": task_id} if task_id else None)
             task = games.panel.task(info["task_id"])
-            click.echo(f"{task.id} ({task.type})\n")
+            echo(f"{task.id} ({task.type})\n")
             choose = _ask() if player is None else _watch(player, task, seed)
             return _play(env, observation, info, choose)
         except AgentError as error:
@@ -72,16 +73,16 @@ def _play(env: gymnasium.Env[str, str], observation: str, info: dict[str, object
     """Takes turns until the end; ``choose`` gives the next command, or None to stop."""
     terminated = truncated = False
     while not (terminated or truncated):
-        click.echo(observation.rstrip("\n"))
+        echo(observation.rstrip("\n"))
         commands = info["admissible_commands"]
         assert isinstance(commands, list)
         action = choose(observation, commands)
         if action is None:
-            click.echo(f"\nstopped after {info['steps']} steps, not won")
+            echo(f"\nstopped after {info['steps']} steps, not won")
             return 1
         observation, _, terminated, truncated, info = env.step(action)
-    click.echo(observation.rstrip("\n"))
-    click.echo(f"\n{'won' if terminated else 'not won: the step limit is reached'}, {info['steps']} steps")
+    echo(observation.rstrip("\n"))
+    echo(f"\n{'won' if terminated else 'not won: the step limit is reached'}, {info['steps']} steps")
     return 0 if terminated else 1
 
 
@@ -98,12 +99,12 @@ def _ask() -> Chooser:
             except (EOFError, KeyboardInterrupt):
                 return None
             except UnicodeDecodeError:
-                click.echo("that is not UTF-8 text: type a command, ? to list them")
+                echo("that is not UTF-8 text: type a command, ? to list them")
                 continue
             if not sys.stdin.isatty():
-                click.echo(typed)  # so that a piped game reads like a typed one
+                echo(typed)  # so that a piped game reads like a typed one
             if typed.strip() == _LIST:
-                click.echo("\n".join(f"  {known}" for known in commands))
+                echo("\n".join(f"  {known}" for known in commands))
             elif typed.strip() in _QUIT:
                 return None
             elif typed.strip():
@@ -121,7 +122,7 @@ def _watch(agent: Agent, task: Task, seed: int) -> Chooser:
         conversation = Conversation(task, 0, own_seed, tuple(history), observation, commands)
         action = agent.act([conversation])[0].action
         history.append(Exchange(observation, action))
-        click.echo(f"\n> {action}")
+        echo(f"\n> {action}")
         return action
 
     return choose

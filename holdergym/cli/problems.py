@@ -13,6 +13,7 @@ from ..envs.math.grader import Grader
 from ..envs.math.problem import ProblemError
 from ..envs.math.problems import BUILTIN_PANELS, open_problems, panel_names
 from ..envs.math.published import PUBLISHED
+from .terminal import echo
 
 _SHOWN = 5
 
@@ -50,9 +51,9 @@ def list_(data: Path | None, panels: tuple[str, ...]) -> None:
         remark = PUBLISHED[name].remark if name in PUBLISHED else ""
         rows.append([name, str(len(problems)), problems.panel.sha256[:16], largest, remark])
     if rows:
-        click.echo(tabulate(rows, ["panel", "problems", "sha256", "types", "remark"], disable_numparse=True))
+        echo(tabulate(rows, ["panel", "problems", "sha256", "types", "remark"], disable_numparse=True))
     for message in failed[:-1]:
-        click.echo(message, err=True)
+        echo(message, err=True)
     if failed:
         raise ProblemError(failed[-1])
 
@@ -84,7 +85,7 @@ def check(file: Path, against: tuple[Path, ...], show_all: bool, workers: int) -
 
 
 def _print(report: FileReport, shown: int | None) -> None:
-    click.echo(f"{report.path}: {report.rows:,} rows")
+    echo(f"{report.path}: {report.rows:,} rows")
     _finding("empty golds", report.empty, shown)
     _finding("golds that say nothing (None, null)", report.absent, shown)
     ungradable = [f"{problem.id}: {problem.gold!r}: {problem.reason}" for problem in report.ungradable]
@@ -98,18 +99,18 @@ def _print(report: FileReport, shown: int | None) -> None:
         alike = [f"{here} ~ {there}" for here, there in overlap.alike]
         _finding(f"rows that are problems of {overlap.against}, typeset differently", alike, shown)
     if report.overlaps:
-        click.echo(f"rows that share no problem with the other files: {report.rows - report.overlapping:,}")
+        echo(f"rows that share no problem with the other files: {report.rows - report.overlapping:,}")
     if report.clean:
-        click.echo("nothing found")
+        echo("nothing found")
 
 
 def _finding(what: str, found: Sequence[str], shown: int | None) -> None:
     """Prints a kind of finding with its count, then one line for each, the first few only."""
     if not found:
         return
-    click.echo(f"{what}: {len(found):,}")
+    echo(f"{what}: {len(found):,}")
     listed = found[:shown]
     for line in listed:
-        click.echo(f"  {line}")
+        echo(f"  {line}")
     if len(found) > len(listed):
-        click.echo(f"  and {len(found) - len(listed):,} more (--all shows them)")
+        echo(f"  and {len(found) - len(listed):,} more (--all shows them)")

@@ -11,6 +11,7 @@ from ..eval.config import EvalConfig
 from ..eval.evaluate import evaluate
 from ..leaderboards.rows import build_boards
 from ..leaderboards.text import boards_as_text
+from .terminal import echo
 
 PANEL = "builtin_valid"
 
@@ -32,6 +33,6 @@ def command(out: Path | None, limit: int | None) -> None:
     for agent in (RandomSettings(), ExpertSettings()):
         config = EvalConfig(panel=PANEL, agent=agent, limit=limit, out=folder / agent.name)
         runs.append(evaluate(config, resume=True, progress=sys.stderr.isatty()))
-    click.echo(boards_as_text(build_boards(runs)))
-    click.echo(f"runs: {folder}; each episode, turn by turn: {folder / 'expert' / 'episodes.jsonl'}")
-    click.echo("next: holdergym eval --help, holdergym play --help, holdergym doctor")
+    echo(boards_as_text(build_boards(runs)))
+    echo(f"runs: {folder}; each episode, turn by turn: {folder / 'expert' / 'episodes.jsonl'}")
+    echo("next: holdergym eval --help, holdergym play --help, holdergym doctor")
