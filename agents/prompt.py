@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..envs.errors import HolderGymError, MissingExtraError, nearest
+from ..envs.files import read_file
 from .parsing import Rule
 
 PROMPTS = ("chat", "free", "react", "window")
@@ -238,7 +239,7 @@ def read_template(path: Path) -> str:
         PromptError: If it cannot be read.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return read_file(path).decode()
     except OSError as error:
         raise PromptError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..envs.errors import HolderGymError, UnknownNameError
+from ..envs.files import read_file
 from ..envs.panel import Panel
 from .agent import Agent, AgentError, Conversation, Response
 from .trajectory import Outcome
@@ -77,7 +78,7 @@ class ReplayAgent(Agent):
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except FileNotFoundError:
         raise HolderGymError(f"{path}: there is no such recording; give a run folder or a JSONL file") from None
     except OSError as error:

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from .errors import ConfigError, nearest
+from .files import read_file
 
 SettingsT = TypeVar("SettingsT")
 
@@ -45,7 +46,7 @@ def file_layer(path: Path) -> Layer:
         ConfigError: If the file cannot be read or is not TOML.
     """
     try:
-        return Layer(str(path), tomllib.loads(path.read_text(encoding="utf-8")))
+        return Layer(str(path), tomllib.loads(read_file(path).decode("utf-8-sig")))
     except FileNotFoundError:
         raise ConfigError(f"there is no config file {path}") from None
     except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
+from ..envs.files import open_file
 from .episode import Episode, episode_from_line, episode_to_line
 from .errors import RunError
 from .fields import EpisodeFormatError
@@ -109,7 +110,7 @@ def read_journal(path: Path) -> Iterator[NumberedEpisode]:
             because that would change what is counted.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             for number, line in enumerate(file, start=1):
                 if not line.endswith(b"\n"):
                     return
@@ -126,7 +127,7 @@ def read_journal(path: Path) -> Iterator[NumberedEpisode]:
 def torn_bytes(path: Path) -> int:
     """The length of a last line without its newline: what a process that was killed while writing leaves."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             end = file.seek(0, os.SEEK_END)
             start = end
             while start > 0:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ..envs.errors import HolderGymError
+from ..envs.files import read_file
 from ..envs.panel import Panel
 from ..envs.task import Task
 from .errors import RunError
@@ -96,7 +97,7 @@ def read_manifest(path: Path) -> Manifest:
         RunError: If the file is missing, damaged, or from a later version of holdergym.
     """
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except OSError as error:
         raise RunError(f"cannot read {path}: {error.strerror}") from None
     try:

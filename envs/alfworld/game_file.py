@@ -1,11 +1,12 @@
 """One game in one file: ``game.tw-pddl``, which holds a PDDL domain, a text grammar and a PDDL problem."""
 
 import json
-import stat
+import os
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GameError
+from ..files import open_file
 from .dialect import recognise
 from .game import Game
 from .pddl import parse_problem
@@ -32,12 +33,11 @@ def read_file(path: Path) -> GameFile:
     """
     again = "get it again with `alfworld-download -f`"
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise GameError(f"{path}: is not a regular file: {again}")
-        if status.st_size > MAX_FILE_BYTES:
-            raise GameError(f"{path}: has {status.st_size:,} bytes, too many for a game: {again}")
-        content = path.read_bytes()
+        with open_file(path) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            if size > MAX_FILE_BYTES:
+                raise GameError(f"{path}: has {size:,} bytes, too many for a game: {again}")
+            content = opened.read()
     except OSError as error:
         raise GameError(f"{path}: cannot be read ({error.strerror}): mend or remove it") from None
     try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GameError, HolderGymError, UnknownNameError
+from ..files import open_file, read_file
 from ..panel import Panel
 from .dialect import Dialect
 from .game import StoredGame, make_task
@@ -53,7 +54,7 @@ class _Entry(NamedTuple):
 def is_pack(path: Path) -> bool:
     """Whether a file looks packed: it is a gzip file."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(2) == _GZIP_MAGIC
     except OSError as error:
         raise HolderGymError(f"{path}: cannot be read ({error.strerror}): give another --data") from None
@@ -127,7 +128,7 @@ def read_pack(path: Path, name: str) -> PackedPanel:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise GameError(f"{path}: cannot be read ({error.strerror}): give another --data") from None
 

@@ -184,6 +184,12 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, content: bytes | None, me
         file_layer(path)
 
 
+def test_a_byte_order_mark_is_no_part_of_a_config_file(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"\xef\xbb\xbfrounds = 4\n")
+    assert resolve(Recipe, [file_layer(path)]).rounds == 4
+
+
 def test_a_folder_is_not_a_config_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         file_layer(tmp_path)

@@ -1,6 +1,7 @@
 """Bad input: exit code 2, one line that says what to do, nothing on standard output, no traceback, nothing written."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,12 @@ COMMAND_LINES = [
     (["eval", "--set", "agent.temperature=1", "--out", "OUT"], "the setting 'agent.name' is missing"),
     (["eval", "--agent", "replay", "--out", "OUT"], "the setting 'agent.path' is missing"),
     (["eval", "--agent", "replay", "--set", "agent.path=/nope", "--out", "OUT"], "/nope: there is no such recording"),
+    (["eval", "--agent", "replay", "--set", "agent.path=/dev/zero", "--out", "OUT"], "it is not a regular file"),
+    (["eval", "--config", "/dev/zero", "--out", "OUT"], "config file /dev/zero: it is not a regular file"),
+    (["eval", "--config", "PIPE", "--out", "OUT"], "it is not a regular file"),
+    (["eval", "--config", "EMPTY", "--out", "OUT"], "Is a directory"),
+    (["eval", "--data", "/dev/zero", "--out", "OUT"], "/dev/zero: cannot be listed (Not a directory)"),
+    (["games", "list", "--data", "PIPE"], "cannot be listed (Not a directory)"),
     (["eval", "--config", "/nope.toml", "--out", "OUT"], "there is no config file /nope.toml"),
     (["eval", "--config", "TEXT", "--out", "OUT"], "is not valid TOML"),
     (["eval", "--out", "/proc/nope/run"], "cannot make the run folder /proc/nope/run"),
@@ -99,6 +106,8 @@ def test_a_wrong_command_line(
     places["LONG"] = tmp_path / ("x" * 300)
     places["LOOP"] = tmp_path / "loop"
     places["LOOP"].symlink_to(places["LOOP"])
+    places["PIPE"] = tmp_path / "pipe"
+    os.mkfifo(places["PIPE"])
     places["EMPTY"].mkdir()
     places["TEXT"].write_text("not what = was asked [for\n")
     places["FULL"].mkdir()

@@ -1,0 +1,34 @@
+"""Files of the user: read whole, and only where reading ends; replaced whole, or not at all."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Opens a regular file for reading. A pipe or a device is refused at once, as it may never give an end.
+
+    Raises:
+        OSError: If the file cannot be opened or is not a regular one; ``strerror`` says which.
+    """
+    # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return open(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def read_file(path: Path) -> bytes:
+    """Reads a regular file.
+
+    Raises:
+        OSError: As ``open_file``.
+    """
+    with open_file(path) as file:
+        return file.read()
