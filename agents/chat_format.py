@@ -47,6 +47,9 @@ class ChatFormat:
                 "agent.chat_template=plain, or to a file with a template"
             )
         self._merge_system = not self._knows_system()
+        # Now rather than in the middle of a run.
+        self.begin([Message("system", "-"), Message("user", "-")])
+        self.go_on((), (), Message("user", "-"))
 
     def begin(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """The tokens of a prompt that holds no sampled response yet.
@@ -65,7 +68,9 @@ class ChatFormat:
             message: What the user says to that.
         """
         conversation = [Message("user", "-"), Message("assistant", _RESPONSE), message]
-        _, _, behind = self._render(conversation).rpartition(_RESPONSE)
+        _, found, behind = self._render(conversation).partition(_RESPONSE)
+        if not found:
+            raise ModelError("the model's chat template leaves out what the model has said, so no episode can go on")
         between = self._encode(behind)
         # A response that ended by itself has its end token already.
         if response_ids and between[:1] == response_ids[-1:]:

@@ -12,6 +12,7 @@ from ..envs.errors import HolderGymError, MissingExtraError, nearest
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_OBJECTS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json")
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tokenizer_config.json")
 
 
@@ -96,6 +97,21 @@ def _check_files(folder: Path) -> None:
             raise ModelError(f"{folder}: has no weights (model.safetensors); copy the whole folder")
     if not any((folder / name).is_file() for name in _TOKENIZERS):
         raise ModelError(f"{folder}: has no tokenizer (tokenizer.json); copy it from the base model")
+    for name in _OBJECTS:
+        if (folder / name).is_file():
+            _check_object(folder / name)
+
+
+def _check_object(path: Path) -> None:
+    """Looks for a file that was cut or is something else; some of them the library would silently do without."""
+    try:
+        whole = isinstance(json.loads(path.read_bytes()), dict)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        whole = False
+    if not whole:
+        raise ModelError(f"{path}: is damaged, as it holds no JSON object; copy it again")
 
 
 def _check_shards(folder: Path, index: Path) -> None:

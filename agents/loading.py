@@ -26,7 +26,9 @@ def load_tokenizer(checkpoint: Checkpoint) -> "PreTrainedTokenizerBase":
     try:
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
-    except _LOADING_ERRORS as error:
+    except Exception as error:
+        if not _is_about_files(error):
+            raise
         raise ModelError(f"{checkpoint.folder}: cannot load the tokenizer: {_brief(error)}") from None
     assert isinstance(tokenizer, PreTrainedTokenizerBase)
     return tokenizer
@@ -56,17 +58,30 @@ def load_model(checkpoint: Checkpoint, dtype: str = "auto", device: str = "auto"
     try:
         with quiet_transformers():
             model, report = AutoModelForCausalLM.from_pretrained(
-                checkpoint.folder, dtype=dtype, local_files_only=True, output_loading_info=True
+                checkpoint.folder,
+                dtype=dtype,
+                local_files_only=True,
+                output_loading_info=True,
+                # Else the library refuses without a word on which they are.
+                ignore_mismatched_sizes=True,
             )
             model = model.to(device)
-    except _LOADING_ERRORS as error:
-        raise ModelError(f"{checkpoint.folder}: cannot load the model: {_brief(error)}") from None
     except RuntimeError as error:
         raise ModelError(f"{checkpoint.folder}: cannot load the model on {device}: {_brief(error)}") from None
-    # The library gives missing weights random values and only logs it.
+    except Exception as error:
+        if not _is_about_files(error):
+            raise
+        raise ModelError(f"{checkpoint.folder}: cannot load the model: {_brief(error)}") from None
+    # The library gives such weights random values and only logs it.
     missing = sorted(report["missing_keys"])
     if missing:
-        raise ModelError(f"{checkpoint.folder}: the weights lack {missing[0]!r} and {len(missing) - 1} more")
+        raise ModelError(f"{checkpoint.folder}: the weights lack {missing[0]!r}{_and_more(missing)}")
+    other = sorted(str(entry[0]) for entry in report["mismatched_keys"])
+    if other:
+        raise ModelError(
+            f"{checkpoint.folder}: the weights {other[0]!r}{_and_more(other)} have other sizes than config.json says: "
+            "copy both from the same model"
+        )
     assert isinstance(model, PreTrainedModel)
     return model.eval()
 
@@ -87,9 +102,16 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-# What the library raises for damaged or foreign files. SafetensorError is an Exception of its own and is named by
-# its message, as importing safetensors here would cost everybody the extra.
-_LOADING_ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError)
+def _is_about_files(error: Exception) -> bool:
+    """Whether this is what the libraries raise for damaged or foreign files: some have a bare Exception for it."""
+    from safetensors import SafetensorError
+
+    kinds = (OSError, ValueError, LookupError, TypeError, AttributeError, ImportError, SafetensorError)
+    return isinstance(error, kinds) or type(error) is Exception
+
+
+def _and_more(names: list[str]) -> str:
+    return f" and {len(names) - 1} more" if len(names) > 1 else ""
 
 
 def _need_transformers(checkpoint: Checkpoint) -> None:
@@ -101,4 +123,5 @@ def _need_transformers(checkpoint: Checkpoint) -> None:
 
 
 def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    text = " ".join(str(error).split())[:300] or type(error).__name__
+    return f"there is no entry {text}" if isinstance(error, KeyError) else text

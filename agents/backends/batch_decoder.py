@@ -88,6 +88,8 @@ class BatchDecoder:
         for draw, response in zip(draws, responses, strict=True):
             if self._rules.add(draw, response):
                 self._leave(response)
+                # Last, so that who waits for the last response finds nothing busy.
+                response.give()
 
     def _leave(self, response: GrowingResponse) -> None:
         row = self._responses.index(response)

@@ -27,15 +27,15 @@ class TokenDraws:
         self._sampling = sampling
         self._random = random.Random(sampling.seed)
 
-    def draw(self, logprobs_V: Tensor) -> int:
+    def draw(self, logits_V: Tensor) -> int:
         """Draws a token.
 
         Args:
-            logprobs_V: Log-probabilities of the whole vocabulary, float32.
+            logits_V: Logits of the whole vocabulary.
         """
         if self._sampling.temperature == 0.0:
-            return int(logprobs_V.argmax())
-        weights_V = torch.softmax(logprobs_V.double() / self._sampling.temperature, dim=-1)
+            return int(logits_V.argmax())
+        weights_V = torch.softmax(logits_V.double() / self._sampling.temperature, dim=-1)
         order_V = None
         if self._sampling.top_k or self._sampling.top_p < 1.0:
             weights_V, order_V = weights_V.sort(descending=True, stable=True)
@@ -48,15 +48,17 @@ class TokenDraws:
 
 
 def _truncated(sorted_V: Tensor, sampling: Sampling) -> Tensor:
-    """Sets the weights that top-k and top-p leave out to zero; the most likely token always stays."""
-    kept_V = torch.ones_like(sorted_V, dtype=torch.bool)
+    """Sets the weights that top-k and top-p leave out to zero; the most likely token always stays.
+
+    As in other engines, top-p is a share of what top-k has left.
+    """
+    kept_V = sorted_V.clone()
     if sampling.top_k:
-        kept_V[sampling.top_k :] = False
+        kept_V[sampling.top_k :] = 0.0
     if sampling.top_p < 1.0:
-        before_V = sorted_V.cumsum(0) - sorted_V
-        kept_V &= before_V < sampling.top_p
-        kept_V[0] = True
-    return sorted_V * kept_V
+        before_V = kept_V.cumsum(0) - kept_V
+        kept_V[1:][before_V[1:] >= sampling.top_p * kept_V.sum()] = 0.0
+    return kept_V
 
 
 def draw_tokens(logits_B_V: Tensor, draws: list[TokenDraws]) -> list[Draw]:
@@ -67,7 +69,7 @@ def draw_tokens(logits_B_V: Tensor, draws: list[TokenDraws]) -> list[Draw]:
         draws: The draws of each row's response.
     """
     logprobs_B_V = torch.log_softmax(logits_B_V.float(), dim=-1)
-    tokens = [draw.draw(logprobs_V) for draw, logprobs_V in zip(draws, logprobs_B_V, strict=True)]
+    tokens = [draw.draw(logits_V) for draw, logits_V in zip(draws, logits_B_V, strict=True)]
     index_B = torch.tensor(tokens, device=logprobs_B_V.device)
     chosen = logprobs_B_V.gather(1, index_B[:, None]).squeeze(1).tolist()
     return [Draw(token, logprob) for token, logprob in zip(tokens, chosen, strict=True)]

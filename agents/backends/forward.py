@@ -6,12 +6,17 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache
 
+from ..checkpoints import ModelError
+
 
 class Forward:
     """Computes the logits of the next token of each row.
 
     Args:
         model: The model, in evaluation mode.
+
+    Raises:
+        ModelError: If the model keeps nothing from one pass to the next.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -22,13 +27,18 @@ class Forward:
         self._takes_keep = "logits_to_keep" in known
         # The newer name of the argument; the older one warns where there are both.
         self._cache_name = "cache" if "cache" in known else "past_key_values"
+        if self._cache_name not in known:
+            raise ModelError(
+                f"{type(model).__name__} computes each token from the very beginning, which would take for ever: "
+                "take a model that keeps keys and values"
+            )
 
-    def __call__(self, input_ids: Tensor, attention_mask: Tensor, positions: Tensor, cache: Cache) -> Tensor:
+    def __call__(self, input_ids: Tensor, attention_mask: Tensor | None, positions: Tensor, cache: Cache) -> Tensor:
         """Passes new tokens through the model.
 
         Args:
             input_ids: New tokens, [rows, new tokens].
-            attention_mask: 1 for what a row sees, [rows, old and new tokens].
+            attention_mask: 1 for what a row sees, [rows, old and new tokens]; None where all rows see everything.
             positions: Position of each new token in its row, [rows, new tokens].
             cache: What was computed for the old tokens; the new ones are added.
 
@@ -43,7 +53,7 @@ class Forward:
             more["logits_to_keep"] = 1
         output = self._model(
             input_ids=input_ids.to(device),
-            attention_mask=attention_mask.to(device),
+            attention_mask=None if attention_mask is None else attention_mask.to(device),
             use_cache=True,
             **more,
         )

@@ -1,12 +1,14 @@
 """A response on its way: how it begins, grows by a token at a time, and ends."""
 
+import contextlib
+import math
 from collections.abc import Collection
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from time import monotonic
 
 from ..usage import Usage
-from .backend import BackendTimeout, ContextOverflow, FinishReason, Generation, Request, TokenPrompt
+from .backend import BackendError, BackendTimeout, ContextOverflow, FinishReason, Generation, Request, TokenPrompt
 from .drawing import Draw, TokenDraws
 from .stopping import Decode, StopWatch, before_stop
 
@@ -38,17 +40,26 @@ class Job:
             raise TypeError("this back end takes tokens, not messages")
         return cls(request, request.prompt.ids, Future(), monotonic() + request.timeout_s)
 
+    def lateness(self) -> BackendTimeout | None:
+        """The error of a response whose time is over; None while it is not."""
+        if monotonic() < self.deadline:
+            return None
+        seconds = self.request.timeout_s
+        return BackendTimeout(
+            f"no response within {seconds:g} seconds: raise agent.timeout_s, or let fewer play at once"
+        )
+
     def gave_up(self) -> bool:
         """Whether the time is over; if so, the future has the error."""
-        if monotonic() < self.deadline:
-            return False
-        seconds = self.request.timeout_s
-        self.fail(BackendTimeout(f"no response within {seconds:g} seconds: raise the limit or the speed"))
-        return True
+        error = self.lateness()
+        if error is not None:
+            self.fail(error)
+        return error is not None
 
     def fail(self, error: Exception) -> None:
         """Gives the future an error, unless it has its result."""
-        if not self.future.done():
+        # Who asked may cancel a future that waits at any moment.
+        with contextlib.suppress(InvalidStateError):
             self.future.set_exception(error)
 
 
@@ -63,6 +74,7 @@ class GrowingResponse:
         cached: Tokens of the prompt that were not computed again.
         ids: Tokens so far.
         logprobs: Their log-probabilities.
+        ending: What becomes of it, once that is known.
     """
 
     job: Job
@@ -71,11 +83,19 @@ class GrowingResponse:
     cached: int
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    ending: Generation | BackendError | None = None
 
     @property
     def length(self) -> int:
         """Tokens of the prompt and the response so far."""
         return len(self.job.prompt_ids) + len(self.ids)
+
+    def give(self) -> None:
+        """Gives the future what became of the response. Whoever waits may go on at once."""
+        if isinstance(self.ending, Generation):
+            self.job.future.set_result(self.ending)
+        elif self.ending is not None:
+            self.job.fail(self.ending)
 
 
 class ResponseRules:
@@ -85,21 +105,29 @@ class ResponseRules:
         decode: Makes text of tokens, without special ones.
         end_ids: Tokens that end a response.
         context_length: Most tokens of a prompt and its response.
+        vocabulary: Number of tokens that the model knows.
     """
 
-    def __init__(self, decode: Decode, end_ids: Collection[int], context_length: int) -> None:
+    def __init__(self, decode: Decode, end_ids: Collection[int], context_length: int, vocabulary: int) -> None:
         self._decode = decode
         self._end_ids = frozenset(end_ids)
         self._context_length = context_length
+        self._vocabulary = vocabulary
 
     def admits(self, job: Job) -> bool:
         """Whether there is something to compute. If not, the future has the reason or was cancelled."""
         if not job.future.set_running_or_notify_cancel() or job.gave_up():
             return False
         length = len(job.prompt_ids)
-        if length < self._context_length:
+        if length >= self._context_length:
+            job.fail(ContextOverflow(f"the prompt has {length} tokens and the context {self._context_length}"))
+        elif not job.prompt_ids:
+            job.fail(BackendError("the prompt has no tokens"))
+        elif not 0 <= min(job.prompt_ids) <= max(job.prompt_ids) < self._vocabulary:
+            # On a GPU such a token would end the whole process.
+            job.fail(BackendError(f"the prompt has tokens that are not among the model's {self._vocabulary}"))
+        else:
             return True
-        job.fail(ContextOverflow(f"the prompt has {length} tokens and the context {self._context_length}"))
         return False
 
     def begin(self, job: Job, cached: int) -> GrowingResponse:
@@ -108,14 +136,20 @@ class ResponseRules:
         return GrowingResponse(job, TokenDraws(sampling), StopWatch(sampling.stop, self._decode), cached)
 
     def add(self, draw: Draw, response: GrowingResponse) -> bool:
-        """Adds a token. True if the response has ended with it; its future then has the result."""
+        """Adds a token. True if the response has ended with it; it is then for ``GrowingResponse.give``."""
         response.ids.append(draw.token)
         response.logprobs.append(draw.logprob)
+        job = response.job
+        if math.isnan(draw.logprob):
+            response.ending = BackendError(
+                "the model computes numbers that are none (NaN): set agent.backend.dtype=float32, or check its weights"
+            )
+            return True
         finish = self._finish(response)
         if finish is None:
-            return response.job.gave_up()
-        job = response.job
-        generation = Generation(
+            response.ending = job.lateness()
+            return response.ending is not None
+        response.ending = Generation(
             text=before_stop(self._decode(response.ids), job.request.sampling.stop),
             finish=finish,
             prompt_ids=job.prompt_ids,
@@ -123,7 +157,6 @@ class ResponseRules:
             logprobs=tuple(response.logprobs),
             usage=Usage(len(job.prompt_ids), response.cached, len(response.ids)),
         )
-        job.future.set_result(generation)
         return True
 
     def _finish(self, response: GrowingResponse) -> FinishReason | None:

@@ -60,10 +60,11 @@ class SingleDecoder:
         end = response.length
         logits_B_V = self._forward(
             torch.tensor([list(new_ids)]),
-            torch.ones(1, end, dtype=torch.long),
+            None,  # Models with states would take it for a mask of the new tokens alone.
             torch.arange(end - len(new_ids), end)[None],
             self._cache,
         )
         [draw] = draw_tokens(logits_B_V, [response.draws])
         if self._rules.add(draw, response):
             self._response = None
+            response.give()

@@ -1,5 +1,6 @@
 """Any causal language model of the transformers library, in a thread of this process."""
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -9,10 +10,12 @@ from functools import partial
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from ..checkpoints import ModelError
 from .backend import BackendError, Generation, Request
 from .batch_decoder import BatchDecoder
 from .decoder import Decoder
 from .responses import Job, ResponseRules
+from .self_check import check_decoding
 from .single_decoder import SingleDecoder
 from .slot_cache import SlotCache
 from .stopping import Decode
@@ -35,6 +38,9 @@ class TransformersBackend:
 
     Attributes:
         context_length: Most tokens of prompt and response.
+
+    Raises:
+        ModelError: If the tokenizer has more tokens than the model, or the model cannot be decoded token by token.
     """
 
     def __init__(
@@ -48,14 +54,22 @@ class TransformersBackend:
     ) -> None:
         reads = context_length_of(model)
         self.context_length: int = reads if max_context is None else min(reads, max_context)
-        rules = ResponseRules(decode_with(tokenizer), end_ids_of(model, tokenizer), self.context_length)
+        vocabulary = int(model.get_input_embeddings().num_embeddings)
+        if len(tokenizer) > vocabulary:
+            raise ModelError(
+                f"the tokenizer has {len(tokenizer)} tokens and the model {vocabulary}: they do not belong together"
+            )
+        rules = ResponseRules(decode_with(tokenizer), end_ids_of(model, tokenizer), self.context_length, vocabulary)
         self._decoder: Decoder
         if SlotCache.serves(model):
             self._decoder = BatchDecoder(model, rules, max_batch, int(cache_gib * 2**30))
         else:
             self._decoder = SingleDecoder(model, rules)
+        check_decoding(model, self._decoder, vocabulary, self.context_length)
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
+        # Why no more requests are taken, once none are.
+        self._ended: BackendError | None = None
         self._closed = False
         self._stale = False
         self._thread = threading.Thread(target=self._run, name="language-model", daemon=True)
@@ -66,7 +80,7 @@ class TransformersBackend:
         job = Job.of(request)
         with self._changed:
             if self._closed:
-                job.future.set_exception(_closed())
+                job.fail(self._ended or _closed())
             else:
                 self._waiting.append(job)
                 self._changed.notify()
@@ -98,13 +112,15 @@ class TransformersBackend:
                     self._attempt(self._decoder.advance)
         finally:
             # Also after a mistake in the code, which the thread then reports: nobody may wait for ever.
+            mistake = sys.exception()
             with self._changed:
                 self._closed = True
+                self._ended = _closed() if mistake is None else _stopped(mistake)
                 waiting = list(self._waiting)
                 self._waiting.clear()
-            self._decoder.abandon(_closed())
+            self._decoder.abandon(self._ended)
             for job in waiting:
-                job.fail(_closed())
+                job.fail(self._ended)
 
     def _admit(self) -> bool:
         """Lets requests join while there is room, and waits when there is nothing to do. False to end."""
@@ -116,7 +132,10 @@ class TransformersBackend:
                 if self._stale:
                     self._decoder.forget()
                     self._stale = False
-                if not self._waiting or not self._decoder.free:
+                if not self._waiting:
+                    return True
+                if not self._decoder.free:
+                    self._waiting = deque(job for job in self._waiting if not job.gave_up())
                     return True
                 job = self._waiting.popleft()
             self._attempt(partial(self._decoder.join, job))
@@ -126,8 +145,7 @@ class TransformersBackend:
         try:
             step()
         except RuntimeError as error:
-            reason = " ".join(str(error).split())[:300]
-            self._decoder.abandon(BackendError(f"the language model failed: {reason}"))
+            self._decoder.abandon(BackendError(f"the language model failed: {_brief(error)}"))
 
 
 def decode_with(tokenizer: PreTrainedTokenizerBase) -> Decode:
@@ -158,3 +176,11 @@ def end_ids_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> fr
 
 def _closed() -> BackendError:
     return BackendError("the language model was closed")
+
+
+def _stopped(mistake: BaseException) -> BackendError:
+    return BackendError(f"the language model has stopped: {type(mistake).__name__}: {_brief(mistake)}")
+
+
+def _brief(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
