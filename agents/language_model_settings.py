@@ -7,6 +7,10 @@ from pydantic import Field
 
 from .backends.settings import BackendSettings, Positive, TransformersSettings
 from .chat_format import TemplateArgument
+from .usage import Prices
+
+# Most tokens of a response by what is played, where the settings do not say.
+MAX_TOKENS = {"alfworld": 512, "math": 1024}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +27,17 @@ class LanguageModelSettings:
         history: Finished turns that the model sees; None leaves it to the prompt.
         admissible: Whether the model sees the admissible commands.
         dialect: Wording of the commands that the prompt names; None takes that of each game.
-        temperature: Divides the logits before a token is drawn; 0 takes the most likely one.
+        temperature: Divides the logits before a token is drawn; 0 takes the most likely one. None takes 0, and 1 where
+            each task is played several times.
         top_p: Draws from the most likely tokens that hold this share of the probability.
         top_k: Draws from this many most likely tokens; 0 from all.
-        max_tokens: Most tokens of a response.
+        max_tokens: Most tokens of a response; None takes 512, and 1,024 for mathematics.
         max_episode_tokens: Most tokens of all responses of an episode; at it the episode ends as ``token_limit``.
         timeout_s: Seconds for a response, after which the episode ends as ``timeout``.
         snap: Whether an inadmissible command becomes the admissible one nearest to it.
         unparsable: What is sent for a reply without a command: ``nothing``, or ``tail``, its last 30 characters in
             small letters, as verl-agent does.
+        prices: What tokens cost, for the cost columns.
     """
 
     name: Literal["llm"] = "llm"
@@ -44,14 +50,15 @@ class LanguageModelSettings:
     history: Annotated[int, Field(ge=0)] | None = None
     admissible: bool = True
     dialect: Literal["0.3", "0.4"] | None = None
-    temperature: Annotated[float, Field(ge=0, le=100)] = 0.0
+    temperature: Annotated[float, Field(ge=0, le=100)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     top_k: Annotated[int, Field(ge=0)] = 0
-    max_tokens: Positive = 512
+    max_tokens: Positive | None = None
     max_episode_tokens: Positive | None = None
     timeout_s: Annotated[float, Field(gt=0)] = 600.0
     snap: bool = False
     unparsable: Literal["nothing", "tail"] = "nothing"
+    prices: Prices | None = None
 
 
 # Settings that say where and how fast a model runs. They change no answer, so they are no part of what a run is, and

@@ -14,7 +14,7 @@ from .checkpoints import Checkpoint, find_checkpoint
 from .composing import Composer, MessageComposer, TokenComposer, Viewer
 from .embedded import EMBEDDED
 from .language_model import LanguageModelAgent, Limits, Reading
-from .language_model_settings import CIRCUMSTANCES, LanguageModelSettings
+from .language_model_settings import CIRCUMSTANCES, MAX_TOKENS, LanguageModelSettings
 from .loading import load_model, load_tokenizer
 from .prompt import Prompt, built_in_template, open_prompt, read_template
 
@@ -44,6 +44,7 @@ def make_language_model(settings: LanguageModelSettings, kind: str) -> LanguageM
     prompt = open_prompt(settings.prompt or ("free" if kind == "math" else "chat"))
     template = _chat_template(settings.chat_template)
     history = prompt.history if settings.history is None else settings.history
+    max_tokens = settings.max_tokens or MAX_TOKENS[kind]
     viewer = Viewer(history, settings.admissible, settings.dialect)
     composer: Composer
     if _is_here(settings):
@@ -67,14 +68,14 @@ def make_language_model(settings: LanguageModelSettings, kind: str) -> LanguageM
         open_backend=open_backend,
         composer=composer,
         sampling=Sampling(
-            max_tokens=settings.max_tokens,
-            temperature=settings.temperature,
+            max_tokens=max_tokens,
+            temperature=settings.temperature or 0.0,
             top_p=settings.top_p,
             top_k=settings.top_k,
             stop=(*prompt.stop, *template.stop),
         ),
         limits=Limits(
-            response_tokens=settings.max_tokens,
+            response_tokens=max_tokens,
             episode_tokens=settings.max_episode_tokens,
             response_s=settings.timeout_s,
         ),
@@ -150,6 +151,6 @@ def _fingerprint(
     model = settings.model if checkpoint is None else f"{checkpoint.name}@{checkpoint.digest[:_SHOWN]}"
     texts = digest(f"{prompt.digest} {template.text}")
     # What these name is in the hashes already, whatever its path.
-    named = ("model", "prompt", "chat_template")
+    named = ("model", "prompt", "chat_template", "prices")
     rest = digest(as_toml(settings, leave_out=(*CIRCUMSTANCES, *named)))
     return f"llm {model} prompt {prompt.name}@{texts[:_SHOWN]} settings {rest[:_SHOWN]}"

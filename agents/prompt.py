@@ -39,7 +39,12 @@ from ..envs.errors import HolderGymError, MissingExtraError, nearest
 from ..envs.files import read_file
 from .parsing import Rule
 
-PROMPTS = ("chat", "free", "react", "window")
+PROMPTS = {
+    "chat": "the whole conversation, which grows by each turn; the command between <action> tags",
+    "free": "what the environment says and nothing else; the whole reply is the action (mathematics)",
+    "react": "the whole conversation in lines of Thought: and Action:, after an example",
+    "window": "a fresh prompt each turn with the last 2 turns, as in verl-agent; <think>, then <action>",
+}
 
 
 class PromptError(HolderGymError):

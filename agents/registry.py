@@ -1,15 +1,16 @@
 """Agents by name: what can be set for each, and how it is made."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ..envs.errors import UnknownNameError
+from ..envs.errors import ConfigError, UnknownNameError
 from .language_model_settings import LanguageModelSettings
 
 if TYPE_CHECKING:
     from ..envs.alfworld.games import Games
+    from ..envs.math.problems import Problems
     from .agent import Agent
 
 
@@ -42,21 +43,49 @@ class ReplaySettings:
     path: Path
 
 
-AgentSettings = RandomSettings | ExpertSettings | WalkthroughSettings | ReplaySettings | LanguageModelSettings
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleSettings:
+    """Gives the gold answer."""
 
-_KINDS = (RandomSettings, ExpertSettings, WalkthroughSettings, ReplaySettings, LanguageModelSettings)
+    name: Literal["oracle"] = "oracle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlankSettings:
+    """Says nothing."""
+
+    name: Literal["blank"] = "blank"
+
+
+AgentSettings = (
+    RandomSettings
+    | ExpertSettings
+    | WalkthroughSettings
+    | OracleSettings
+    | BlankSettings
+    | ReplaySettings
+    | LanguageModelSettings
+)
+
+_ALFWORLD = (RandomSettings, ExpertSettings, WalkthroughSettings, ReplaySettings, LanguageModelSettings)
+_MATH = (OracleSettings, BlankSettings, ReplaySettings, LanguageModelSettings)
 
 
 class AgentEntry(NamedTuple):
-    """An agent as lists show it."""
+    """An agent as lists show it: what it plays, and what it does."""
 
     name: str
+    plays: tuple[str, ...]
     description: str
 
 
 def agent_entries() -> tuple[AgentEntry, ...]:
-    """All agents that ``make_agent`` makes, by name."""
-    return tuple(sorted(AgentEntry(_name_of(kind), _first_line(kind)) for kind in _KINDS))
+    """All agents, by name."""
+    plays: dict[type[AgentSettings], list[str]] = {}
+    for env, kinds in (("alfworld", _ALFWORLD), ("math", _MATH)):
+        for kind in kinds:
+            plays.setdefault(kind, []).append(env)
+    return tuple(sorted(AgentEntry(_name_of(kind), tuple(envs), _first_line(kind)) for kind, envs in plays.items()))
 
 
 def _name_of(kind: type[AgentSettings]) -> str:
@@ -89,15 +118,15 @@ def settings_of(name: str, names: Collection[str]) -> AgentSettings:
     return by_name[name]()
 
 
-def make_agent(settings: AgentSettings, games: "Games") -> "Agent":
-    """Makes the agent that the settings name.
+def make_alfworld_agent(settings: AgentSettings, games: "Games") -> "Agent":
+    """Makes the agent that the settings name, for ALFWorld.
 
     Args:
         settings: Settings of one agent.
         games: The games to be played; some scripted agents look into them.
 
     Raises:
-        HolderGymError: If a file that the agent needs cannot be read.
+        HolderGymError: If it does not play ALFWorld, or something that it needs cannot be loaded.
     """
     from .replay import ReplayAgent
     from .scripted import ExpertAgent, RandomAgent, WalkthroughAgent
@@ -115,3 +144,38 @@ def make_agent(settings: AgentSettings, games: "Games") -> "Agent":
             from .making import make_language_model
 
             return make_language_model(settings, "alfworld")
+    raise _wrong_agent(settings, "alfworld", _ALFWORLD)
+
+
+def make_math_agent(settings: AgentSettings, problems: "Problems") -> "Agent":
+    """Makes the agent that the settings name, for mathematics.
+
+    Args:
+        settings: Settings of one agent.
+        problems: The problems to be posed; the oracle looks up their answers.
+
+    Raises:
+        HolderGymError: If it does not play mathematics, or something that it needs cannot be loaded.
+    """
+    from .answers import BlankAgent, OracleAgent
+    from .replay import ReplayAgent
+
+    match settings:
+        case OracleSettings():
+            return OracleAgent(problems)
+        case BlankSettings():
+            return BlankAgent()
+        case ReplaySettings(path=path):
+            return ReplayAgent(path)
+        case LanguageModelSettings():
+            from .making import make_language_model
+
+            return make_language_model(settings, "math")
+    raise _wrong_agent(settings, "mathematics", _MATH)
+
+
+def _wrong_agent(settings: AgentSettings, env: str, kinds: Sequence[type[AgentSettings]]) -> ConfigError:
+    names = sorted(_name_of(kind) for kind in kinds)
+    return ConfigError(
+        f"agent {settings.name!r} does not play {env}: choose --agent {', '.join(names[:-1])} or {names[-1]}"
+    )

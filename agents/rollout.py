@@ -144,6 +144,8 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
     turns: list[Turn] = []
     history: list[Exchange] = []
     observation, success_rate, reason = "", 0.0, ""
+    answer: str | None = None
+    verdict: str | None = None
     try:
         observation, info = env.reset(seed=seed, options={"task": task.id})
         terminated = truncated = False
@@ -156,6 +158,7 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
             answered = perf_counter()
             following, reward, terminated, truncated, info = env.step(response.action)
             ended = perf_counter()
+            answer, verdict = info.get("answer") or answer, info.get("verdict") or verdict
             turns.append(
                 Turn(
                     observation=observation,
@@ -196,6 +199,8 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
         goal_condition_success_rate=success_rate,
         final_observation=observation,
         reason=reason,
+        answer=answer,
+        verdict=verdict,
     )
 
 

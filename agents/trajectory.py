@@ -83,6 +83,8 @@ class Trajectory:
         goal_condition_success_rate: Share of the goal's conditions that held at the end, in [0, 1].
         final_observation: What the environment answered to the last action.
         reason: One line on why, for an episode that neither the agent's commands nor the step limit ended; else empty.
+        answer: The last answer that was graded, as written; None where there was none, and where nothing is graded.
+        verdict: What the grader found of it, or that there was nothing to grade; None where nothing is graded.
     """
 
     task_id: str
@@ -95,3 +97,5 @@ class Trajectory:
     goal_condition_success_rate: float
     final_observation: str = ""
     reason: str = ""
+    answer: str | None = None
+    verdict: str | None = None

@@ -1,6 +1,7 @@
 """A panel: a named, sorted list of tasks with a hash, every task once."""
 
 import hashlib
+import random
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,11 +19,13 @@ class Panel:
         tasks: Sorted by id, each once.
         full_size: Number of tasks of the panel that this one was cut from; equal to ``len(tasks)`` when
             nothing was cut. A cut panel says so in ``label`` and in every number made from it.
+        draws: How often each task was drawn, for a panel that was drawn at random; None for one that was not.
     """
 
     name: str
     tasks: tuple[Task, ...]
     full_size: int
+    draws: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         ids = [task.id for task in self.tasks]
@@ -33,6 +36,8 @@ class Panel:
         doubled = [task_id for task_id, count in Counter(ids).items() if count > 1]
         if doubled:
             raise HolderGymError(f"panel {self.name!r} holds task {doubled[0]!r} more than once")
+        if self.draws is not None and (len(self.draws) != len(ids) or min(self.draws) < 1):
+            raise ValueError(f"panel {self.name!r} needs a positive number of draws for each of its {len(ids)} tasks")
 
     @classmethod
     def of(cls, name: str, tasks: list[Task]) -> "Panel":
@@ -41,9 +46,16 @@ class Panel:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash over the ids and digests: equal on every machine that has the same games."""
+        """Hash over the ids and digests, and the draws: equal on every machine that has the same games."""
         lines = "".join(f"{task.id}\t{task.digest}\n" for task in self.tasks)
+        if self.draws is not None:
+            lines += "".join(f"{count}\n" for count in self.draws)
         return hashlib.sha256(lines.encode()).hexdigest()
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes of one pass: the tasks, or the draws."""
+        return len(self.tasks) if self.draws is None else sum(self.draws)
 
     @property
     def partial(self) -> bool:
@@ -52,7 +64,11 @@ class Panel:
 
     @property
     def label(self) -> str:
-        """The name as tables show it: ``valid_unseen`` or ``valid_unseen[6 of 134]``."""
+        """The name as tables show it: ``valid_unseen``, ``valid_unseen[6 of 134]``, or for one that was drawn
+        ``valid_seen[128 draws of 140, 91 different]``.
+        """
+        if self.draws is not None:
+            return f"{self.name}[{self.episodes} draws of {self.full_size}, {len(self.tasks)} different]"
         return f"{self.name}[{len(self.tasks)} of {self.full_size}]" if self.partial else self.name
 
     def limit(self, count: int) -> "Panel":
@@ -79,6 +95,27 @@ class Panel:
         if not kept:
             raise UnknownNameError(f"task type of panel {self.name!r}:", task_type, {t.type for t in self.tasks})
         return Panel(self.name, kept, self.full_size)
+
+    def draw(self, count: int, seed: int) -> "Panel":
+        """Draws ``count`` times among the tasks, all with the same chance, so that some come several times.
+
+        Raises:
+            HolderGymError: If ``count`` is not positive.
+        """
+        if count < 1:
+            raise HolderGymError(f"{count} tasks cannot be drawn from a panel: give a positive number")
+        drawn = Counter(random.Random(f"draw of tasks, seed {seed}").choices(range(len(self.tasks)), k=count))
+        numbers = sorted(drawn)
+        return Panel(
+            self.name,
+            tuple(self.tasks[number] for number in numbers),
+            self.full_size,
+            tuple(drawn[number] for number in numbers),
+        )
+
+    def draws_of(self, number: int) -> int:
+        """How often the task with this number was drawn; 1 in a panel that was not drawn."""
+        return 1 if self.draws is None else self.draws[number]
 
     def task(self, task_id: str) -> Task:
         """Finds a task by id.

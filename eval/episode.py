@@ -30,7 +30,7 @@ def episode_to_line(episode: Episode) -> str:
     ASCII, because a model's reply may hold half of a surrogate pair, which UTF-8 cannot carry.
     """
     played = episode.trajectory
-    record = {
+    record: dict[str, object] = {
         "schema": SCHEMA,
         "task_id": played.task_id,
         "task_type": played.task_type,
@@ -44,6 +44,8 @@ def episode_to_line(episode: Episode) -> str:
         "turns": turns_to_records(played.turns),
         "final_observation": played.final_observation,
     }
+    if played.verdict is not None:
+        record["answer"], record["verdict"] = played.answer, played.verdict
     return json.dumps(record, separators=(",", ":")) + "\n"
 
 
@@ -78,6 +80,8 @@ def episode_from_line(line: bytes) -> Episode:
         goal_condition_success_rate=share_of(record, "goal_condition_success_rate"),
         final_observation=field_of(record, "final_observation", str),
         reason=field_of(record, "reason", str),
+        answer=None if record.get("answer") is None else field_of(record, "answer", str),
+        verdict=field_of(record, "verdict", str) if "verdict" in record else None,
     )
     shortest = None if record.get("shortest") is None else count_of(record, "shortest")
     return Episode(trajectory, shortest)

@@ -88,4 +88,4 @@ def _play(arena: Arena, slots: Sequence[Slot]) -> Generator[Episode]:
     in_flight = min(arena.workers, len(slots))
     with closing(roll_out(jobs, arena.agent, arena.make_env, in_flight, break_off=arena.agent.close)) as trajectories:
         for trajectory in trajectories:
-            yield Episode(trajectory, arena.shortest(trajectory.task_id))
+            yield Episode(arena.settle(trajectory), arena.shortest(trajectory.task_id))

@@ -35,12 +35,13 @@ class PanelEntry:
     size: int
     full_size: int
     tasks: tuple[TaskEntry, ...]
+    draws: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, panel: Panel) -> "PanelEntry":
         """Records a panel."""
         tasks = tuple(TaskEntry(task.id, task.type, task.digest) for task in panel.tasks)
-        return cls(panel.name, panel.label, panel.sha256, len(tasks), panel.full_size, tasks)
+        return cls(panel.name, panel.label, panel.sha256, len(tasks), panel.full_size, tasks, panel.draws)
 
     def panel(self) -> Panel:
         """Rebuilds the panel.
@@ -49,7 +50,7 @@ class PanelEntry:
             ValueError: If the entry contradicts itself: the tasks do not give the recorded hash or size.
         """
         tasks = tuple(Task(entry.id, entry.type, entry.digest) for entry in self.tasks)
-        panel = Panel(self.name, tasks, self.full_size)
+        panel = Panel(self.name, tasks, self.full_size, self.draws)
         if PanelEntry.of(panel) != self:
             raise ValueError("its tasks do not give its sha256, size or label")
         return panel

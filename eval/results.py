@@ -69,8 +69,16 @@ class Schedule(NamedTuple):
     agent_fingerprint: str
 
     def slots(self) -> list[Slot]:
-        """All slots in the order in which summaries list them."""
-        return [Slot(task.id, sample) for task in self.panel.tasks for sample in range(self.samples)]
+        """All slots in the order in which summaries list them. A task that was drawn twice has twice the samples."""
+        return [
+            Slot(task.id, sample)
+            for number, task in enumerate(self.panel.tasks)
+            for sample in range(self.samples * self.panel.draws_of(number))
+        ]
+
+    def samples_of(self) -> dict[str, int]:
+        """How often each task is to be played, by its id."""
+        return {task.id: self.samples * self.panel.draws_of(number) for number, task in enumerate(self.panel.tasks)}
 
 
 class Collected(NamedTuple):
@@ -95,12 +103,13 @@ def collect(schedule: Schedule, episodes: Iterable[NumberedEpisode], path: Path)
         RunError: If a line belongs to another panel, agent or seed, or repeats a finished episode.
     """
     types = {task.id: task.type for task in schedule.panel.tasks}
+    samples = schedule.samples_of()
     by_slot: dict[Slot, tuple[int, Result]] = {}
     replayed = 0
     for line, episode in episodes:
         played = episode.trajectory
         slot = Slot(played.task_id, played.sample)
-        problem = _mismatch(schedule, types, episode)
+        problem = _mismatch(schedule, types, samples, episode)
         if slot in by_slot and not problem:
             earlier, result = by_slot[slot]
             if result.outcome.finished:
@@ -113,15 +122,15 @@ def collect(schedule: Schedule, episodes: Iterable[NumberedEpisode], path: Path)
     return Collected(results, replayed)
 
 
-def _mismatch(schedule: Schedule, types: dict[str, str], episode: Episode) -> str:
+def _mismatch(schedule: Schedule, types: dict[str, str], samples: dict[str, int], episode: Episode) -> str:
     """Says why an episode cannot be one of the schedule's, or nothing."""
     played = episode.trajectory
     if played.task_id not in types:
         return f"task {played.task_id!r} is not in panel {schedule.panel.label!r}"
     if played.task_type != types[played.task_id]:
         return f"task {played.task_id!r} is of type {types[played.task_id]!r}, not {played.task_type!r}"
-    if played.sample >= schedule.samples:
-        return f"sample {played.sample} of task {played.task_id!r}, where {schedule.samples} were asked for"
+    if played.sample >= samples[played.task_id]:
+        return f"sample {played.sample} of task {played.task_id!r}, where {samples[played.task_id]} were asked for"
     if played.seed != episode_seed(schedule.seed, played.task_id, played.sample):
         return f"task {played.task_id!r} was played with another seed"
     if played.agent != schedule.agent_fingerprint:

@@ -40,7 +40,7 @@ class Run:
     @property
     def expected(self) -> int:
         """Number of episodes of the whole run."""
-        return len(self.panel.tasks) * self.config.samples
+        return self.panel.episodes * self.config.samples
 
     @property
     def complete(self) -> bool:

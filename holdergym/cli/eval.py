@@ -8,20 +8,26 @@ import click
 from ..envs.settings import Layer, assignment_layer, file_layer, resolve
 from ..eval.config import EvalConfig
 from ..eval.evaluate import evaluate
+from ..eval.protocols import protocol_layers
 from ..leaderboards.text import run_as_text
 from .resuming import resumed_layers
 from .terminal import echo
 
 
 @click.command()
-@click.option("--env", help="Environment. [default: alfworld]")
+@click.option("--env", help="alfworld, math, math_retry or math_python. [default: alfworld]")
+@click.option("--protocol", help="Preset that fixes settings; `holdergym list protocols` explains them.")
 @click.option("--panel", help="Panel to play. [default: builtin_valid, or the only panel of --data]")
-@click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
+@click.option(
+    "--data",
+    help="Games: a folder with json_2.1.1, or a packed file. Problems: a folder or a file. "
+    "[default: what ALFWORLD_DATA or HOLDERGYM_MATH_DATA names]",
+)
 @click.option("--agent", help="Who plays; `holdergym list agents` names them. [default: random]")
 @click.option("--task-type", help="Play only the tasks of this type.")
 @click.option("--limit", type=int, help="Play only so many tasks, spread evenly over the panel.")
-@click.option("--engine", help="native, or textworld: the stock engine, hundreds of times slower. [default: native]")
-@click.option("--max-steps", type=int, help="Commands after which an episode ends. [default: 50]")
+@click.option("--engine", help="native, or textworld: ALFWorld's stock engine. [default: native]")
+@click.option("--max-steps", type=int, help="Actions after which an episode ends. [default: 50 in alfworld]")
 @click.option("--samples", type=int, help="Times that each task is played. [default: 1]")
 @click.option("--seed", type=int, help="Seed of the run. [default: 0]")
 @click.option("--model", help="A language model plays: smollm2-135m, a folder, a hub id, or its name at a server.")
@@ -52,12 +58,14 @@ def command(
       holdergym eval --agent expert --limit 6 --out runs/example
       holdergym eval --panel valid_unseen --data DIR --agent expert --out runs/expert
       holdergym eval --model smollm2-135m --limit 6 --max-steps 10 --out runs/smol
+      holdergym eval --env math --agent oracle --out runs/oracle
       holdergym eval --resume --out runs/example
     """
     layers = [Layer("--model", {"agent": {"name": "llm"}})] if options["model"] is not None else []
     layers += [file_layer(config)] if config else []
     layers += [_option_layer(name, value) for name, value in options.items() if value is not None]
     layers.append(assignment_layer(assignments))
+    layers = [*protocol_layers(layers), *layers]
     if resume:
         layers = resumed_layers(layers, lambda message: echo(message, err=True))
     settings = resolve(EvalConfig, layers)

@@ -2,24 +2,30 @@
 
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import click
 from tabulate import tabulate
 
+from ..agents.prompt import PROMPTS
 from ..agents.registry import agent_entries
 from ..envs.alfworld.games import BUILTIN_PANELS, find_data, panel_names
 from ..envs.errors import UnknownNameError
+from ..envs.math.problems import BUILTIN_PANELS as MATH_PANELS
+from ..envs.math.published import PUBLISHED
+from ..eval.protocols import PROTOCOLS
 from .terminal import echo
 
-KINDS = ("environments", "panels", "agents")
+KINDS = ("environments", "panels", "agents", "prompts", "protocols")
+
+_WIDTH = 110
 
 
 @click.command()
-@click.argument("kind", required=False, metavar="[environments|panels|agents]")
+@click.argument("kind", required=False, metavar="[" + "|".join(KINDS) + "]")
 @click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
 def command(kind: str | None, data: str | None) -> None:
-    """List environments, panels and agents.
+    """List environments, panels, agents, prompts and protocols.
 
     \b
     Example:
@@ -31,6 +37,8 @@ def command(kind: str | None, data: str | None) -> None:
         "environments": _environments,
         "panels": lambda: _panels(data),
         "agents": _agents,
+        "prompts": _prompts,
+        "protocols": _protocols,
     }
     if kind is not None:
         echo(sections[kind]())
@@ -53,11 +61,35 @@ def _panels(data: str | None) -> str:
     if data is not None or os.environ.get("ALFWORLD_DATA"):
         path = find_data(data)
         rows += [("alfworld", name, str(path)) for name in panel_names(data)]
+    official = len(rows) > len(BUILTIN_PANELS)
+    rows += [("math", name, "generated, no download") for name in MATH_PANELS]
+    rows += [
+        ("math", name, f"{known.rows} problems, from --data or HOLDERGYM_MATH_DATA")
+        for name, known in PUBLISHED.items()
+    ]
     table = tabulate(rows, tablefmt="plain")
-    if len(rows) > len(BUILTIN_PANELS):
+    if official:
         return table
     return f"{table}\nofficial panels: give --data or set ALFWORLD_DATA; `holdergym doctor` says more"
 
 
 def _agents() -> str:
-    return tabulate(agent_entries(), tablefmt="plain")
+    rows = [(entry.name, ", ".join(entry.plays), entry.description) for entry in agent_entries()]
+    return tabulate(rows, tablefmt="plain")
+
+
+def _prompts() -> str:
+    rows = [(name, summary) for name, summary in PROMPTS.items()]
+    return tabulate(rows, tablefmt="plain")
+
+
+def _protocols() -> str:
+    blocks = []
+    for protocol in PROTOCOLS:
+        lines = [protocol.summary, f"source: {protocol.source}", f"outcomes: {protocol.outcomes}"]
+        blocks.append(f"{protocol.name} ({', '.join(protocol.envs)})\n{textwrap.indent(_filled(lines), '  ')}")
+    return "\n".join(blocks)
+
+
+def _filled(lines: Sequence[str]) -> str:
+    return "\n".join(textwrap.fill(line, _WIDTH, subsequent_indent="  ") for line in lines)

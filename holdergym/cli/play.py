@@ -8,7 +8,7 @@ import click
 import gymnasium
 
 from ..agents.agent import Agent, AgentError, Conversation, Exchange, episode_seed
-from ..agents.registry import make_agent, settings_of
+from ..agents.registry import make_alfworld_agent, settings_of
 from ..envs.alfworld.env import ALFWorldEnv
 from ..envs.alfworld.games import open_games
 from ..envs.errors import EnvironmentFailure, HolderGymError
@@ -51,7 +51,7 @@ def command(
       holdergym play --agent expert --task-type pick_heat_then_place_in_recep
     """
     games = open_games(panel, data)
-    player = None if agent == HUMAN else make_agent(settings_of(agent, _WATCHED), games)
+    player = None if agent == HUMAN else make_alfworld_agent(settings_of(agent, _WATCHED), games)
     env = ALFWorldEnv(games.panel.name, data, engine, task_type, max_steps)
     with closing(env):
         try:

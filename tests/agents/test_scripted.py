@@ -9,7 +9,7 @@ from holdergym.agents.registry import (
     ReplaySettings,
     WalkthroughSettings,
     agent_entries,
-    make_agent,
+    make_alfworld_agent,
     settings_of,
 )
 from holdergym.agents.replay import ReplayAgent
@@ -140,7 +140,7 @@ def test_agents_are_made_by_name(games: Games, tmp_path: Path) -> None:
     path = tmp_path / "moves.jsonl"
     path.write_text('{"task_id": "a", "actions": []}\n')
     settings = [RandomSettings(), ExpertSettings(), WalkthroughSettings(), ReplaySettings(path=path)]
-    agents = [make_agent(setting, games) for setting in settings]
+    agents = [make_alfworld_agent(setting, games) for setting in settings]
     assert [agent.name for agent in agents] == [setting.name for setting in settings]
     assert {entry.name for entry in agent_entries()} >= {agent.name for agent in agents}
     assert settings_of("expert", ["expert", "random"]) == ExpertSettings()

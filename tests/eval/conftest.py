@@ -64,7 +64,7 @@ def make_episode(panel: Panel) -> MakeEpisode:
 @pytest.fixture
 def plan(panel: Panel) -> Plan:
     """The plan of a run over the made-up panel."""
-    return Plan(EvalConfig(panel="made_up"), panel, "0.4", "scripted", AGENT)
+    return Plan(EvalConfig(panel="made_up", engine="native", max_steps=50), panel, "0.4", "scripted", AGENT)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         **settings: object,
     ) -> Run:
         panel = panel or made_up_panel()
-        config = EvalConfig(panel=panel.name, **settings)
+        config = EvalConfig(panel=panel.name, **{"engine": "native", "max_steps": 50, **settings})
         plan = Plan(config, panel, "0.4", agent, agent)
         with RunFolder(tmp_path / folder, plan, begin_session()) as opened:
             slots = plan.schedule.slots()
