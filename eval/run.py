@@ -51,11 +51,17 @@ class Run:
 def read_run(folder: Path) -> Run:
     """Reads a run folder, finished or not.
 
+    Args:
+        folder: The folder, or one of its four files.
+
     Raises:
         RunError: If it is not a run folder, is damaged, or its parts contradict each other.
     """
+    folder = folder_of(folder)
     if not (folder / MANIFEST).is_file():
-        what = "is not a run folder: it has no manifest.json" if folder.is_dir() else "does not exist"
+        if folder.is_dir():
+            raise RunError(f"{folder} is not a run folder: it has no manifest.json")
+        what = "is not a run folder: give the folder that holds manifest.json" if folder.exists() else "does not exist"
         raise RunError(f"{folder} {what}")
     manifest = read_manifest(folder / MANIFEST)
     config = read_config(folder)
@@ -64,6 +70,12 @@ def read_run(folder: Path) -> Run:
     panel = manifest.panel.panel()
     found = read_results(folder, Schedule(panel, config.samples, config.seed, manifest.agent_fingerprint))
     return Run(folder, config, manifest, panel, found.results, found.replayed, torn_bytes(folder / EPISODES))
+
+
+def folder_of(path: Path) -> Path:
+    """The run folder that a path means: the folder itself, or the one that a file of a run stands in."""
+    means_folder = path.name in (CONFIG, MANIFEST, EPISODES, SUMMARY) and path.is_file()
+    return path.parent if means_folder else path
 
 
 def read_config(folder: Path) -> EvalConfig:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..envs.errors import HolderGymError
-from ..eval.run import read_run
+from ..eval.run import folder_of, read_run
 from ..leaderboards.csv_file import boards_as_csv
 from ..leaderboards.markdown import boards_as_markdown
 from ..leaderboards.page import boards_as_html
@@ -30,8 +30,8 @@ _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
 def command(runs: tuple[Path, ...], form: str, out: Path | None) -> None:
     """Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.
 
-    Runs on different panels go into different tables. A part of a panel, an unfinished run, failed episodes
-    and repeated samples are named as such.
+    A run is its folder, or any of the files in it. Runs on different panels go into different tables. A part of a
+    panel, an unfinished run, failed episodes and repeated samples are named as such.
 
     \b
     Example:
@@ -39,7 +39,7 @@ def command(runs: tuple[Path, ...], form: str, out: Path | None) -> None:
       holdergym eval --agent expert --limit 6 --out runs/b
       holdergym leaderboard runs/a runs/b --format md
     """
-    folders = [os.path.realpath(run) for run in runs]
+    folders = [os.path.realpath(folder_of(run)) for run in runs]
     for number, folder in enumerate(folders):
         if folder in folders[:number]:
             raise HolderGymError(f"the run folder {runs[number]} is given twice: a run has one row")

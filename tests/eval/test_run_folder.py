@@ -219,6 +219,12 @@ def test_a_damaged_file_is_refused(play, folder: Path, name: str, content: bytes
         read_run(folder)
 
 
+def test_a_file_of_a_run_means_its_folder(play, folder: Path) -> None:
+    play(*range(6))
+    for name in ("config.toml", "manifest.json", "episodes.jsonl", "summary.json"):
+        assert read_run(folder / name) == read_run(folder)
+
+
 def test_what_is_not_a_run_folder(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is not a run folder"):
         read_run(tmp_path)

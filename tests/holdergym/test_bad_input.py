@@ -84,6 +84,8 @@ COMMAND_LINES = [
     (["leaderboard", "/nope"], "/nope does not exist"),
     (["leaderboard", "EMPTY"], "is not a run folder: it has no manifest.json"),
     (["leaderboard", "RUN", "RUN"], "is given twice"),
+    (["leaderboard", "RUN", "RUN/summary.json"], "is given twice"),
+    (["leaderboard", "TEXT"], "is not a run folder: give the folder that holds manifest.json"),
     (["leaderboard", "RUN", "--format", "pdf"], "'pdf' is not one of"),
     (["leaderboard", "RUN", "--out", "/proc/nope"], "cannot write /proc/nope"),
     (["leaderboard", "LONG"], "File name too long"),
@@ -113,6 +115,7 @@ def test_a_wrong_command_line(
     places["FULL"].mkdir()
     (places["FULL"] / "thesis.tex").write_text("years of work")
     before = contents(run)
+    places["RUN/summary.json"] = run / "summary.json"
     shown = complain(*[str(places.get(argument, argument)) for argument in arguments])
     assert str(places.get(message, message)) in shown
     assert not places["OUT"].exists()
