@@ -31,8 +31,10 @@ _EXTRAS = {
 
 @click.command()
 @click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
-def command(data: str | None) -> None:
+def command(data: str | None) -> int:
     """Say what is installed, which games are found, and what to do about what is missing.
+
+    The exit code is 1 when a line begins with "problem", else 0: what is missing or partial is no problem.
 
     \b
     Example:
@@ -43,8 +45,8 @@ def command(data: str | None) -> None:
     echo(f"holdergym {__version__}, Python {platform.python_version()}, {platform.platform()}")
     echo(f"{machine.cores} cores{memory}: {machine.processor}")
     _report_packages()
-    _report_games(data)
-    _report_engine()
+    well = (_report_games(data), _report_engine())
+    return 0 if all(well) else 1
 
 
 def _report_packages() -> None:
@@ -78,30 +80,34 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _report_games(data: str | None) -> None:
+def _report_games(data: str | None) -> bool:
+    """Says which games there are, and returns whether all that is there can be opened."""
     echo("\ngames")
     echo(f"  ok       {', '.join(BUILTIN_PANELS)} (generated, no download)")
     if data is None and not os.environ.get("ALFWORLD_DATA"):
         echo("  missing  official games: pip install 'holdergym[alfworld]', run `alfworld-download`,")
         echo("           then set ALFWORLD_DATA to the folder that it filled, or give --data")
-        return
+        return True
     try:
         path = find_data(data)
         names = panel_names(data)
     except HolderGymError as error:
         echo(f"  problem  {error}")
-        return
+        return False
     echo(f"  ok       official games in {path}")
+    well = True
     for name in names:
         try:
             count = _count_games(path, name)
         except HolderGymError as error:
             echo(f"  problem  {name}: {error}")
+            well = False
             continue
         missing = RELEASED.get(name, 0) - count
         partial = f", {missing} fewer than the release has" if missing > 0 else ""
         echo(f"  {'partial' if partial else 'ok':8} {name}: {count} games{partial}")
     echo("  to read every game and prove it solvable: holdergym games verify")
+    return well
 
 
 def _count_games(path: Path, panel: str) -> int:
@@ -109,7 +115,7 @@ def _count_games(path: Path, panel: str) -> int:
     return len(open_games(panel, path)) if path.is_file() else len(list_games(find_root(path), panel).files)
 
 
-def _report_engine() -> None:
+def _report_engine() -> bool:
     """Plays a shortest plan in a built-in game: proof that generator, planner and engine work here."""
     echo("\nself-test")
     began = time.perf_counter()
@@ -121,3 +127,4 @@ def _report_engine() -> None:
     seconds = time.perf_counter() - began
     verdict = "ok" if state.won else "problem"
     echo(f"  {verdict:8} a built-in game {'won' if state.won else 'NOT won'} in {len(plan)} commands, {seconds:.2f} s")
+    return state.won

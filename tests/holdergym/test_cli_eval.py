@@ -380,6 +380,18 @@ def test_doctor_and_list_say_what_there_is() -> None:
         assert name in listed
 
 
+def test_doctor_ends_with_code_1_when_it_finds_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "json_2.1.1" / "valid_seen" / "task").mkdir(parents=True)
+    (tmp_path / "json_2.1.1" / "valid_seen" / "task" / "game.tw-pddl").write_text("{}")
+    for data, problem in ((tmp_path, "valid_seen: "), (tmp_path / "absent", "--data: there is no ")):
+        done = subprocess.run(
+            [*HOLDERGYM, "doctor", "--data", str(data)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("  problem")]
+        assert problem in line
+
+
 @pytest.mark.shared
 def test_doctor_finds_official_games(official_data: Path) -> None:
     report = holdergym("doctor", "--data", official_data)
