@@ -8,11 +8,11 @@ Forcing every line would cost more than an episode of a scripted agent takes.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..envs.files import open_file
 from .episode import Episode, episode_from_line, episode_to_line
@@ -20,6 +20,8 @@ from .errors import RunError
 from .fields import EpisodeFormatError
 
 SYNC_SECONDS = 1.0
+
+ReadT = TypeVar("ReadT")
 
 
 class NumberedEpisode(NamedTuple):
@@ -109,15 +111,25 @@ def read_journal(path: Path) -> Iterator[NumberedEpisode]:
         RunError: If a whole line cannot be read; the message has its number. Such a line is never skipped,
             because that would change what is counted.
     """
+    return read_lines(path, lambda line, number: NumberedEpisode(number, episode_from_line(line)))
+
+
+def read_lines(path: Path, read: Callable[[bytes, int], ReadT]) -> Iterator[ReadT]:
+    """Yields what a function makes of each whole line and its number, from 1.
+
+    Raises:
+        RunError: If the file cannot be read, or the function raises an EpisodeFormatError.
+    """
     try:
-        with open_file(path) as file:
+        with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if not line.endswith(b"\n"):
                     return
                 try:
-                    yield NumberedEpisode(number, episode_from_line(line))
+                    found = read(line, number)
                 except EpisodeFormatError as error:
                     raise RunError(f"cannot read line {number} of {path}: {error}") from None
+                yield found
     except FileNotFoundError:
         return
     except OSError as error:

@@ -8,8 +8,9 @@ from ..envs.panel import Panel
 from ..envs.settings import file_layer, resolve
 from .config import EvalConfig
 from .errors import RunError
-from .journal import read_journal, torn_bytes
+from .journal import torn_bytes
 from .manifest import Manifest, read_manifest
+from .quick_reading import read_played
 from .results import Collected, Result, Schedule, collect
 
 CONFIG, MANIFEST, EPISODES, SUMMARY = "config.toml", "manifest.json", "episodes.jsonl", "summary.json"
@@ -97,4 +98,4 @@ def read_results(folder: Path, schedule: Schedule) -> Collected:
         RunError: If a line cannot be read, is there twice or does not belong to the schedule.
     """
     path = folder / EPISODES
-    return collect(schedule, read_journal(path), path)
+    return collect(schedule, read_played(path), path)

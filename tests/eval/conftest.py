@@ -42,7 +42,14 @@ def make_episode(panel: Panel) -> MakeEpisode:
     ) -> Episode:
         task = panel.tasks[number]
         turns = tuple(
-            Turn(f"You see step {i}.", f"go to desk {i}", i >= invalid, 0.0, agent_seconds=0.5) for i in range(steps)
+            Turn(
+                f"You see step {i}.",
+                f"go to desk {i}",
+                i >= invalid,
+                float(outcome is Outcome.WON and i == steps - 1),
+                agent_seconds=0.5,
+            )
+            for i in range(steps)
         )
         trajectory = Trajectory(
             task_id=task.id,

@@ -1,10 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from holdergym.agents.trajectory import Outcome
 from holdergym.eval.errors import RunError
-from holdergym.eval.journal import NumberedEpisode
-from holdergym.eval.results import Result, Schedule, Slot, collect
+from holdergym.eval.results import Played, Result, Schedule, Slot, collect, contradiction
 
 from_file = Path("runs/x/episodes.jsonl")
 
@@ -14,8 +14,8 @@ def schedule(panel) -> Schedule:
     return Schedule(panel, samples=1, seed=0, agent_fingerprint="scripted(version=1)")
 
 
-def numbered(*episodes) -> list[NumberedEpisode]:
-    return [NumberedEpisode(line, episode) for line, episode in enumerate(episodes, start=1)]
+def numbered(*episodes) -> list[Played]:
+    return [Played.of(episode, line) for line, episode in enumerate(episodes, start=1)]
 
 
 def test_a_result_counts_steps_and_invalid_commands(make_episode) -> None:
@@ -68,3 +68,44 @@ def test_a_finished_episode_twice_is_refused(schedule, make_episode, second: Out
 def test_an_episode_of_another_run_is_refused(schedule, make_episode, changes, message: str) -> None:
     with pytest.raises(RunError, match=f"line 1 of .*{message}"):
         collect(schedule, numbered(make_episode(0, **changes)), from_file)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "changes", "message"),
+    [
+        (Outcome.LIMIT, {"outcome": Outcome.WON}, "outcome is 'won', but its goal_condition_success_rate is 0"),
+        (Outcome.WON, {"outcome": Outcome.LOST}, "outcome is 'lost', but its goal_condition_success_rate is 1"),
+        (
+            Outcome.WON,
+            {"outcome": Outcome.TOKENS},
+            "outcome is 'token_limit', but its goal_condition_success_rate is 1",
+        ),
+        (
+            Outcome.WON,
+            {"goal_condition_success_rate": 0.5},
+            "outcome is 'won', but its goal_condition_success_rate is 0.5",
+        ),
+        (
+            Outcome.LIMIT,
+            {"outcome": Outcome.WON, "goal_condition_success_rate": 1.0},
+            "outcome is 'won', but its last reward is 0",
+        ),
+        (
+            Outcome.WON,
+            {"outcome": Outcome.LIMIT, "goal_condition_success_rate": 0.5},
+            "outcome is 'limit', but its last reward is 1",
+        ),
+    ],
+)
+def test_an_edited_outcome_is_noticed(schedule, make_episode, outcome, changes, message: str) -> None:
+    episode = make_episode(0, outcome)
+    changed = replace(episode, trajectory=replace(episode.trajectory, **changes))
+    with pytest.raises(RunError, match=f"line 2 of .* was changed or is damaged: its {message}"):
+        collect(schedule, numbered(make_episode(1), changed), from_file)
+
+
+def test_a_right_answer_that_was_cut_may_count_as_not_won() -> None:
+    cut = Result("math/aime/3", "algebra", 0, Outcome.TOKENS, 1, 0, None, 1.0, last_reward=1.0)
+    assert contradiction(cut) == ""
+    assert "last reward" not in contradiction(Result("math/aime/3", "algebra", 0, Outcome.WON, 1, 0, None, 1.0))
+    assert contradiction(Result("math/aime/3", "algebra", 0, Outcome.LOST, 1, 0, None, 1.0)) != ""

@@ -61,7 +61,10 @@ def _episode(panel: Panel, task_id: str, sample: int, agent: str, outcome: Outco
             sample=sample,
             seed=episode_seed(0, task_id, sample),
             agent=agent,
-            turns=tuple(Turn("o", "look", step > 0, 0.0) for step in range(steps)),
+            turns=tuple(
+                Turn("o", "look", step > 0, float(outcome is Outcome.WON and step == steps - 1))
+                for step in range(steps)
+            ),
             outcome=outcome,
             goal_condition_success_rate=float(outcome is Outcome.WON),
         ),
