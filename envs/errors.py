@@ -1,10 +1,12 @@
 """The errors that a user can cause and mend: the command line prints their one line and exits with code 2."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # Characters that a list of known names may take in a message of one line.
 _LISTED = 200
+# Fewer characters are part of too many names to say anything.
+_SHORTEST_PART = 3
 
 
 class HolderGymError(Exception):
@@ -45,9 +47,9 @@ class EnvironmentTimeout(EnvironmentFailure):
 def nearest(name: str, known: Iterable[str]) -> str:
     """Says which known name was probably meant, or lists them all when none is near."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if close:
-        return f"; did you mean {close[0]!r}?"
+    probable = _probable(name, names)
+    if probable is not None:
+        return f"; did you mean {probable!r}?"
     if not names:
         return "; there are none"
     shown = names[:1]
@@ -55,3 +57,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
         shown.append(names[len(shown)])
     more = len(names) - len(shown)
     return f"; known: {', '.join(shown)}" + (f" and {more} more" if more else "")
+
+
+def _probable(name: str, names: Sequence[str]) -> str | None:
+    """The first name of those most alike; else the first that begins with what was typed, or has it inside."""
+    wanted = name.casefold()
+    folded = [known.casefold() for known in names]
+    close = difflib.get_close_matches(wanted, folded, n=1, cutoff=0.5)
+    if close:
+        return names[folded.index(close[0])]
+    if len(wanted) < _SHORTEST_PART:
+        return None
+    begun = (known for known, text in zip(names, folded, strict=True) if text.startswith(wanted))
+    inside = (known for known, text in zip(names, folded, strict=True) if wanted in text)
+    return next(begun, None) or next(inside, None)

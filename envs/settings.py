@@ -94,6 +94,7 @@ def resolve(kind: type[SettingsT], layers: Sequence[Layer]) -> SettingsT:
         _refuse_unknown_keys(kind, layer, layers)
     merged = merge(layers)
     _refuse_unknown_keys(kind, Layer("", merged), layers)
+    _refuse_value_for_group(kind, merged, layers)
     try:
         text = json.dumps(merged, default=_reject)
         return TypeAdapter(kind).validate_json(text, strict=True)
@@ -199,6 +200,34 @@ def _unknown(
             found = [list(_unknown(alternative, value, (*above, key))) for alternative in alternatives]
             if found and all(found):
                 yield found[0][0]
+
+
+def _refuse_value_for_group(
+    kind: type, values: Mapping[str, object], layers: Sequence[Layer], above: tuple[str, ...] = ()
+) -> None:
+    """Refuses ``agent=expert`` with what was meant, as the agent is a group of settings: ``agent.name=expert``."""
+    hints = get_type_hints(kind, include_extras=True)
+    for key, value in values.items():
+        path = (*above, key)
+        groups = _alternatives(hints[key], value.get("name") if isinstance(value, Mapping) else None)
+        if isinstance(value, Mapping):
+            if len(groups) == 1:
+                _refuse_value_for_group(groups[0], value, layers, path)
+        elif groups and isinstance(value, str):
+            names = [name for group in groups for name in get_args(get_type_hints(group).get("name"))]
+            keys = sorted({field.name for group in groups for field in dataclasses.fields(group)})
+            dotted = ".".join(path)
+            if not names:
+                raise ConfigError(
+                    f"setting {dotted!r} (from {_origin(path, layers)}) is a group, not {value!r}: set a key of it, "
+                    f"{dotted}.{f', {dotted}.'.join(keys)}"
+                )
+            known = value if value in names else f"NAME{nearest(value, names)}"
+            also = f", or give --{key} {known}" if value in names and not above else ""
+            raise ConfigError(
+                f"setting {dotted!r} (from {_origin(path, layers)}) is a group, not {value!r}: set "
+                f"{dotted}.name={known}{also}"
+            )
 
 
 def _alternatives(hint: object, name: object) -> list[type]:

@@ -164,7 +164,8 @@ def _command_line() -> str:
     program = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
     if program == "__main__.py":
         program = "holdergym"
-    return shlex.join([program, *sys.argv[1:]])
+    # What is not UTF-8 is written as escapes: JSON could not be read back with half of a surrogate pair in it.
+    return shlex.join([program, *sys.argv[1:]]).encode(errors="backslashreplace").decode()
 
 
 def _now() -> str:

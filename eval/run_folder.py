@@ -8,6 +8,7 @@ from types import TracebackType
 
 from ..envs.panel import Panel
 from ..envs.settings import first_difference
+from ..envs.wording import counted
 from .config import CIRCUMSTANCES, EvalConfig
 from .episode import Episode
 from .errors import RunError
@@ -152,7 +153,7 @@ class RunFolder:
         finished = frozenset(Slot(r.task_id, r.sample) for r in results if r.outcome.finished)
         total = len(self._plan.schedule.slots())
         failed = len(results) - len(finished)
-        again = f", {failed} failed ones are played again" if failed else ""
+        again = f", {counted(failed, 'failed one is', 'failed ones are')} played again" if failed else ""
         say(f"{self.path}: {len(finished)} of {total} episodes are there{again}")
         # A process that finds nothing to play starts no session, and must not end another one's.
         self._session_counts = len(finished) < total
@@ -185,7 +186,7 @@ def _refuse_to_overwrite(path: Path) -> None:
     done = sum(result.outcome.finished for result in run.results)
     if run.complete:
         raise RunError(
-            f"{path} already holds a finished run of {done} episodes: choose another --out, or show it with "
+            f"{path} already holds a finished run of {counted(done, 'episode')}: choose another --out, or show it with "
             f"`holdergym leaderboard {path}`"
         )
     raise RunError(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from ..envs.wording import counted
 from ..eval.metrics import Metrics
 from .numbers import count, decimal, interval, percent, plain
 from .rows import Board, Row, type_label
@@ -26,7 +27,7 @@ def _board(board: Board) -> str:
     headers = ["Agent", "n", "Success %", "95% interval", *(escape(type_label(kind)) for kind in board.types)]
     headers += ["Steps", "Invalid %", "Path eff.", "Run"]
     lines = [
-        f"**{escape(board.env)}, panel {escape(board.panel)}**: {board.size} tasks, "
+        f"**{escape(board.env)}, panel {escape(board.panel)}**: {counted(board.size, 'task')}, "
         f"sha256 `{board.panel_sha256[:12]}`, dialect {escape(board.dialect)}",
         "",
         _line(headers),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+from ..envs.wording import counted
 from ..eval.metrics import Metrics
 from .numbers import count, decimal, interval, percent, plain
 from .rows import Board, Row, type_label
@@ -44,7 +45,7 @@ def _section(board: Board) -> str:
     )
     return (
         f"<h2>{_safe(board.env)}, panel {_safe(board.panel)}</h2>\n"
-        f"<p>{board.size} tasks, sha256 <code>{_safe(board.panel_sha256)}</code>, "
+        f"<p>{counted(board.size, 'task')}, sha256 <code>{_safe(board.panel_sha256)}</code>, "
         f"dialect {_safe(board.dialect)}; intervals are 95% Wilson intervals</p>\n"
         f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>\n'
         f"{notes}"

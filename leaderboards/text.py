@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..envs.wording import counted
 from ..eval.metrics import Metrics
 from ..eval.run import Run
 from ..eval.summary import break_down
@@ -36,7 +37,7 @@ def run_as_text(run: Run) -> str:
 
 def heading(env: str, panel: str, size: int, sha256: str) -> str:
     """What the numbers below were measured on."""
-    return f"{plain(env)}, panel {plain(panel)}: {size} tasks, sha256 {sha256[:12]}"
+    return f"{plain(env)}, panel {plain(panel)}: {counted(size, 'task')}, sha256 {sha256[:12]}"
 
 
 def _board_as_text(board: Board) -> str:

@@ -183,6 +183,8 @@ def find_data(data: str | os.PathLike[str] | None = None) -> Path:
         )
     path = Path(named).expanduser().absolute()
     origin = "--data" if data is not None else "ALFWORLD_DATA"
+    if not str(path).isprintable():
+        raise HolderGymError(f"{origin}: {str(path)!r} is not plain UTF-8 text, so it cannot be recorded: rename it")
     if not path.exists():
         raise HolderGymError(f"{origin}: there is no {path}: give the folder that `alfworld-download` filled")
     if path.is_file() and not is_pack(path):

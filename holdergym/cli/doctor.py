@@ -15,8 +15,10 @@ from ..envs.alfworld.games import BUILTIN_PANELS, RELEASED, find_data, open_game
 from ..envs.alfworld.planner import shortest_plan
 from ..envs.alfworld.tree import find_root, list_games
 from ..envs.errors import HolderGymError
+from ..envs.wording import counted
 from ..eval.provenance import hardware
 from ..version import __version__
+from .paths import PATH_TEXT
 from .terminal import echo
 
 # What each extra is for. An extra that is not named here is for developers of this package.
@@ -30,7 +32,9 @@ _EXTRAS = {
 
 
 @click.command()
-@click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
+@click.option(
+    "--data", type=PATH_TEXT, help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]"
+)
 def command(data: str | None) -> int:
     """Say what is installed, which games are found, and what to do about what is missing.
 
@@ -105,7 +109,7 @@ def _report_games(data: str | None) -> bool:
             continue
         missing = RELEASED.get(name, 0) - count
         partial = f", {missing} fewer than the release has" if missing > 0 else ""
-        echo(f"  {'partial' if partial else 'ok':8} {name}: {count} games{partial}")
+        echo(f"  {'partial' if partial else 'ok':8} {name}: {counted(count, 'game')}{partial}")
     echo("  to read every game and prove it solvable: holdergym games verify")
     return well
 

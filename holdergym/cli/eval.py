@@ -10,6 +10,7 @@ from ..eval.config import EvalConfig
 from ..eval.evaluate import evaluate
 from ..eval.protocols import protocol_layers
 from ..leaderboards.text import run_as_text
+from .paths import PATH, PATH_TEXT
 from .resuming import resumed_layers
 from .terminal import echo
 
@@ -20,6 +21,7 @@ from .terminal import echo
 @click.option("--panel", help="Panel to play. [default: builtin_valid, or the only panel of --data]")
 @click.option(
     "--data",
+    type=PATH_TEXT,
     help="Games: a folder with json_2.1.1, or a packed file. Problems: a folder or a file. "
     "[default: what ALFWORLD_DATA or HOLDERGYM_MATH_DATA names]",
 )
@@ -34,8 +36,8 @@ from .terminal import echo
 @click.option("--backend", help="What computes the model: transformers, vllm or openai. [default: transformers]")
 @click.option("--prompt", help="What it reads: chat, window, react, free, or a file. [default: chat]")
 @click.option("--workers", type=int, help="Environments played at once. [default: 16 for a language model, else 1]")
-@click.option("--out", help="Run folder to write.")
-@click.option("--config", type=click.Path(path_type=Path), help="TOML file with any of these settings.")
+@click.option("--out", type=PATH_TEXT, help="Run folder to write.")
+@click.option("--config", type=PATH, help="TOML file with any of these settings.")
 @click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting, for example agent.path=FILE."
 )

@@ -24,11 +24,13 @@ from ..envs.alfworld.problem import TaskType
 from ..envs.alfworld.tree import VERSION_FOLDER, LeftOut, find_root, list_games, write_games
 from ..envs.alfworld.verify import Verdict, verify_files, verify_stored
 from ..envs.errors import GameError, HolderGymError
+from ..envs.wording import counted
+from .paths import PATH
 from .terminal import echo, visible
 
 _data = click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder with json_2.1.1, or a packed file. Default: what ALFWORLD_DATA names.",
 )
 _panels = click.option(
@@ -104,7 +106,7 @@ def verify(data: Path | None, panels: tuple[str, ...]) -> None:
 @command.command()
 @_data
 @_panels
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The file to write.")
+@click.option("--out", type=PATH, required=True, help="The file to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 def pack(data: Path | None, panels: tuple[str, ...], out: Path, force: bool) -> None:
     """Write panels into one small file that opens in milliseconds.
@@ -120,13 +122,19 @@ def pack(data: Path | None, panels: tuple[str, ...], out: Path, force: bool) -> 
         _warn_of_gaps(games)
     write_pack(out, [PackedPanel(games.panel, games.stored) for games in opened])
     count = sum(map(len, opened))
-    echo(f"{out}: {count} games in {out.stat().st_size:,} bytes")
+    echo(f"{out}: {counted(count, 'game')} in {out.stat().st_size:,} bytes")
 
 
 @command.command()
-@click.option("--seed", default=0, show_default=True, help="Seed of the first game; the next ones count up.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the first game; the next ones count up.",
+)
 @click.option("--count", default=60, show_default=True, help="Number of games; the six task types by turns.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder that gets json_2.1.1.")
+@click.option("--out", type=PATH, required=True, help="The folder that gets json_2.1.1.")
 @click.option(
     "--difficulty",
     default="full",
@@ -146,12 +154,16 @@ def generate(seed: int, count: int, out: Path, difficulty: str, panel: str) -> N
         raise HolderGymError(
             f"--panel {panel!r} cannot be used: give letters, digits, '_', '-' and '.', and none of {taken}"
         )
+    if count > _MOST_GAMES:
+        raise HolderGymError(
+            f"--count {count} is more than {_MOST_GAMES:,}: generate several panels, with other seeds and names"
+        )
     folder = out / VERSION_FOLDER / panel
     if folder.exists():
         raise HolderGymError(f"{folder} is there already: choose another --out or --panel")
     games = generate_games(seed, count, _number_or_name(difficulty), panel=panel)
     written = write_games(out, tqdm(games, total=count, unit="game", leave=False, disable=None))
-    echo(f"{folder}: {written} games, sha256 {open_games(panel, out).panel.sha256}")
+    echo(f"{folder}: {counted(written, 'game')}, sha256 {open_games(panel, out).panel.sha256}")
 
 
 def _number_or_name(text: str) -> float | str:
@@ -180,6 +192,8 @@ def _verdicts(panel: str, data: Path | None) -> tuple[Iterator[Verdict], int]:
     return verify_files(listing.files), len(listing.files)
 
 
+# Three times what the largest released split has; as a tree they take some 15 GB.
+_MOST_GAMES = 100_000
 _PANEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _ALIGNED = ("left", "right", *["right"] * len(TaskType), "left", "left")
 
@@ -207,7 +221,7 @@ def _warn_of_count(panel: str, count: int) -> None:
     released = RELEASED.get(panel, count)
     if count != released:
         what = "is partial" if count < released else "is not the released split"
-        echo(f"warning: {panel} {what}: {count} games here, {released} in the release", err=True)
+        echo(f"warning: {panel} {what}: {counted(count, 'game')} here, {released} in the release", err=True)
 
 
 def _end(problems: list[str], one: str, many: str, *, shown: bool = False) -> None:

@@ -13,6 +13,7 @@ from ..leaderboards.markdown import boards_as_markdown
 from ..leaderboards.page import boards_as_html
 from ..leaderboards.rows import Board, build_boards
 from ..leaderboards.text import boards_as_text
+from .paths import PATH
 from .terminal import echo
 
 _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
@@ -24,9 +25,9 @@ _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="File to write instead of standard output.")
+@click.option("--out", type=PATH, help="File to write instead of standard output.")
 def command(runs: tuple[Path, ...], form: str, out: Path | None) -> None:
     """Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.
 

@@ -10,10 +10,11 @@ from tabulate import tabulate
 from ..agents.prompt import PROMPTS
 from ..agents.registry import agent_entries
 from ..envs.alfworld.games import BUILTIN_PANELS, find_data, panel_names
-from ..envs.errors import UnknownNameError
+from ..envs.errors import HolderGymError, UnknownNameError
 from ..envs.math.problems import BUILTIN_PANELS as MATH_PANELS
 from ..envs.math.published import PUBLISHED
 from ..eval.protocols import PROTOCOLS
+from .paths import PATH_TEXT
 from .terminal import echo
 
 KINDS = ("environments", "panels", "agents", "prompts", "protocols")
@@ -23,7 +24,9 @@ _WIDTH = 110
 
 @click.command()
 @click.argument("kind", required=False, metavar="[" + "|".join(KINDS) + "]")
-@click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
+@click.option(
+    "--data", type=PATH_TEXT, help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]"
+)
 def command(kind: str | None, data: str | None) -> None:
     """List environments, panels, agents, prompts and protocols.
 
@@ -59,8 +62,12 @@ def _environments() -> str:
 def _panels(data: str | None) -> str:
     rows = [("alfworld", name, "generated, no download") for name in BUILTIN_PANELS]
     if data is not None or os.environ.get("ALFWORLD_DATA"):
-        path = find_data(data)
-        rows += [("alfworld", name, str(path)) for name in panel_names(data)]
+        try:
+            rows += [("alfworld", name, str(find_data(data))) for name in panel_names(data)]
+        except HolderGymError as error:
+            if data is not None:
+                raise
+            echo(f"note: {error}", err=True)  # the rest of the list does not need what ALFWORLD_DATA names
     official = len(rows) > len(BUILTIN_PANELS)
     rows += [("math", name, "generated, no download") for name in MATH_PANELS]
     rows += [

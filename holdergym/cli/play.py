@@ -13,6 +13,8 @@ from ..envs.alfworld.env import ALFWorldEnv
 from ..envs.alfworld.games import open_games
 from ..envs.errors import EnvironmentFailure, HolderGymError
 from ..envs.task import Task
+from ..envs.wording import counted
+from .paths import PATH_TEXT
 from .terminal import echo
 
 HUMAN = "human"
@@ -23,7 +25,9 @@ _WATCHED = ("expert", "random", "walkthrough")
 
 @click.command()
 @click.option("--panel", help="Panel to play from. [default: builtin_valid, or the only panel of --data]")
-@click.option("--data", help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]")
+@click.option(
+    "--data", type=PATH_TEXT, help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]"
+)
 @click.option("--task", "task_id", help="Id of the game. [default: one drawn by --seed]")
 @click.option("--task-type", help="Draw among the games of this type.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draw.")
@@ -78,12 +82,18 @@ def _play(env: gymnasium.Env[str, str], observation: str, info: dict[str, object
         assert isinstance(commands, list)
         action = choose(observation, commands)
         if action is None:
-            echo(f"\nstopped after {info['steps']} steps, not won")
+            echo(f"\nstopped after {_steps(info)}, not won")
             return 1
         observation, _, terminated, truncated, info = env.step(action)
     echo(observation.rstrip("\n"))
-    echo(f"\n{'won' if terminated else 'not won: the step limit is reached'}, {info['steps']} steps")
+    echo(f"\n{'won' if terminated else 'not won: the step limit is reached'}, {_steps(info)}")
     return 0 if terminated else 1
+
+
+def _steps(info: dict[str, object]) -> str:
+    steps = info["steps"]
+    assert isinstance(steps, int)
+    return counted(steps, "step")
 
 
 def _ask() -> Chooser:

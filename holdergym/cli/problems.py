@@ -13,6 +13,7 @@ from ..envs.math.grader import Grader
 from ..envs.math.problem import ProblemError
 from ..envs.math.problems import BUILTIN_PANELS, open_problems, panel_names
 from ..envs.math.published import PUBLISHED
+from .paths import PATH
 from .terminal import echo
 
 _SHOWN = 5
@@ -29,7 +30,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder with problem files, or one file.")
+@click.option("--data", type=PATH, help="Folder with problem files, or one file.")
 @click.option("--panel", "panels", multiple=True, metavar="NAME", help="Only this panel; may be given several times.")
 def list_(data: Path | None, panels: tuple[str, ...]) -> None:
     """Count the problems of each panel, with its hash and its largest types.
@@ -59,11 +60,11 @@ def list_(data: Path | None, panels: tuple[str, ...]) -> None:
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option(
     "--against",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="A file that FILE should share no problem with; may be given several times.",
 )

@@ -11,13 +11,14 @@ from ..eval.config import EvalConfig
 from ..eval.evaluate import evaluate
 from ..leaderboards.rows import build_boards
 from ..leaderboards.text import boards_as_text
+from .paths import PATH
 from .terminal import echo
 
 PANEL = "builtin_valid"
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the runs. [default: a new temporary one]")
+@click.option("--out", type=PATH, help="Folder for the runs. [default: a new temporary one]")
 @click.option("--limit", type=click.IntRange(min=1), help="Play only so many games. [default: all]")
 def command(out: Path | None, limit: int | None) -> None:
     """Play the built-in games with two agents and print their table by task type. Needs no download.

@@ -108,6 +108,12 @@ def test_an_unreadable_assignment_is_refused(texts: list[str]) -> None:
         ({"agent": {"name": "model", "path": "x", "temprature": 1.0}}, "did you mean 'temperature'"),
         ({"agent": {"name": "plain", "path": "x"}}, r"unknown setting 'agent.path' \(from test\)"),
         ({"agent": {"name": "modle", "path": "x"}}, "cannot be 'modle'; did you mean 'model'"),
+        (
+            {"agent": "model"},
+            "'agent' .from test. is a group, not 'model': set agent.name=model, or give --agent model",
+        ),
+        ({"agent": "modle"}, "is a group, not 'modle': set agent.name=NAME; did you mean 'model'"),
+        ({"optimiser": "adam"}, "is a group, not 'adam': set a key of it, optimiser.betas, optimiser.rate"),
         ({"agent": {"path": "x"}}, "'agent.name' is missing"),
         ({"agent": {"name": "model"}}, "'agent.path' is missing"),
         ({"shape": "cosin"}, "cannot be 'cosin'; did you mean 'cosine'"),

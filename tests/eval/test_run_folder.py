@@ -67,7 +67,7 @@ def test_what_is_finished_is_known_on_resume(play, folder: Path, plan, session, 
     said: list[str] = []
     with RunFolder(folder, plan, session, resume=True, say=said.append) as opened:
         assert {slot.task_id[-1] for slot in opened.finished} == {"0", "2"}
-    assert said == [f"{folder}: 2 of 6 episodes are there, 1 failed ones are played again"]
+    assert said == [f"{folder}: 2 of 6 episodes are there, 1 failed one is played again"]
 
 
 def test_a_torn_line_is_cut_off_and_said(play, folder: Path) -> None:

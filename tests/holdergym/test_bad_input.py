@@ -48,6 +48,16 @@ COMMAND_LINES = [
     (["eval", "--data", "EMPTY", "--out", "OUT"], "json_2.1.1"),
     (["eval", "--data", "TEXT", "--out", "OUT"], "neither a folder nor a pack of games"),
     (["eval", "--task-type", "pick_two", "--out", "OUT"], "unknown task type of panel 'builtin_valid': 'pick_two'"),
+    (["eval", "--task-type", "Pick", "--out", "OUT"], "did you mean 'pick_and_place_simple'?"),
+    (["eval", "--task-type", "heat", "--out", "OUT"], "did you mean 'pick_heat_then_place_in_recep'?"),
+    (["eval", "--set", "agent=expert", "--out", "OUT"], "set agent.name=expert, or give --agent expert"),
+    (["eval", "--out", ""], "'--out': it is empty: give a path"),
+    (["eval", "--out", "BYTES"], "bytes\\udcff' is not UTF-8 text: rename it, or give another path"),
+    (["eval", "--data", "", "--out", "OUT"], "'--data': it is empty"),
+    (["leaderboard", ""], "it is empty: give a path"),
+    (["games", "generate", "--out", ""], "'--out': it is empty"),
+    (["games", "generate", "--seed", "-1", "--out", "OUT"], "-1 is not in the range"),
+    (["games", "generate", "--count", "1000000000", "--out", "OUT"], "is more than 100,000: generate several panels"),
     (["eval", "--limit", "0", "--out", "OUT"], "'limit' (from --limit): input should be greater than or equal to 1"),
     (["eval", "--limit", "-3", "--out", "OUT"], "not -3"),
     (["eval", "--limit", "many", "--out", "OUT"], "'many' is not a valid integer"),
@@ -110,6 +120,7 @@ def test_a_wrong_command_line(
     places["LOOP"].symlink_to(places["LOOP"])
     places["PIPE"] = tmp_path / "pipe"
     os.mkfifo(places["PIPE"])
+    places["BYTES"] = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bytes\xff"))
     places["EMPTY"].mkdir()
     places["TEXT"].write_text("not what = was asked [for\n")
     places["FULL"].mkdir()

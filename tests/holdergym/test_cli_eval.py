@@ -380,6 +380,28 @@ def test_doctor_and_list_say_what_there_is() -> None:
         assert name in listed
 
 
+def test_list_shows_all_but_the_games_that_are_gone() -> None:
+    done = subprocess.run(
+        [*HOLDERGYM, "list"], capture_output=True, text=True, env={**os.environ, "ALFWORLD_DATA": "/nope"}, check=False
+    )
+    assert done.returncode == 0
+    assert "there is no /nope" in done.stderr
+    for name in ("holdergym/ALFWorld-v0", "builtin_valid", "expert"):
+        assert name in done.stdout
+
+
+def test_a_command_line_that_is_not_text_can_be_recorded(tmp_path: Path) -> None:
+    holdergym("eval", "--limit", "2", "--max-steps", "2", "--set", "seed=1", "--out", tmp_path / "run")
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    os.rename(tmp_path / "run", folder + b"/run")
+    done = subprocess.run([*HOLDERGYM, "leaderboard", folder + b"/run"], capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    # Inside such a folder relative paths work, and what is written can be read again.
+    holdergym("eval", "--limit", "2", "--max-steps", "2", "--out", "other", cwd=folder)
+    holdergym("leaderboard", "run", "other", cwd=folder)
+
+
 def test_doctor_ends_with_code_1_when_it_finds_a_problem(tmp_path: Path) -> None:
     (tmp_path / "json_2.1.1" / "valid_seen" / "task").mkdir(parents=True)
     (tmp_path / "json_2.1.1" / "valid_seen" / "task" / "game.tw-pddl").write_text("{}")

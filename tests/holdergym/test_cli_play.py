@@ -47,7 +47,7 @@ def test_a_person_at_a_terminal_can_win_and_can_interrupt() -> None:
     assert f"won, {len(plan)} steps" in screen
     screen, code = at_terminal(["look", "\x03"], "--seed", "3")
     assert code == 1
-    assert "stopped after 1 steps, not won" in screen
+    assert "stopped after 1 step, not won" in screen
 
 
 def at_terminal(typed: list[str], *arguments: str) -> tuple[str, int]:
