@@ -9,7 +9,7 @@ the same result.
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
@@ -47,7 +47,7 @@ class _Turn(TypedDict):
 
 @with_config(_STRICT)
 class _Line(TypedDict):
-    schema: Literal[1]
+    schema: Annotated[int, Field(ge=SCHEMA, le=SCHEMA)]
     task_id: str
     task_type: str
     sample: _Count

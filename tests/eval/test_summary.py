@@ -57,7 +57,7 @@ def test_undefined_numbers_are_null_with_a_cause(summary, make_episode) -> None:
 def test_the_bytes_do_not_depend_on_order_or_speed(tmp_path: Path, plan, session, make_episode) -> None:
     texts = set()
     for attempt in range(4):
-        episodes = [make_episode(i, steps=3 + i, goal_condition_success_rate=0.1 * i) for i in range(6)]
+        episodes = [make_episode(i, Outcome.LIMIT, steps=3 + i, goal_condition_success_rate=0.1 * i) for i in range(6)]
         episodes = [
             replace(e, trajectory=replace(e.trajectory, turns=tuple(
                 replace(turn, agent_seconds=random.random()) for turn in e.trajectory.turns)))
