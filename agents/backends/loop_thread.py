@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -12,9 +12,15 @@ ResultT = TypeVar("ResultT")
 
 
 class LoopThread:
-    """Runs coroutines. Closing it cancels those that are running; their futures raise BackendError."""
+    """Runs coroutines. Closing it cancels those that are running; their futures raise BackendError.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        name: Name of the thread.
+        clean_up: Makes what is run last of all.
+    """
+
+    def __init__(self, name: str, clean_up: Callable[[], Coroutine[object, object, None]] | None = None) -> None:
+        self._clean_up = clean_up
         self._loop = asyncio.new_event_loop()
         self._closed = False
         self._lock = threading.Lock()
@@ -43,10 +49,14 @@ class LoopThread:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
+        # What was submitted last has not begun yet, and could not say why it ends before it has.
+        self._loop.run_until_complete(asyncio.sleep(0))
         tasks = asyncio.all_tasks(self._loop)
         for task in tasks:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        if self._clean_up is not None:
+            self._loop.run_until_complete(self._clean_up())
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 

@@ -1,15 +1,14 @@
 """Any OpenAI-compatible server as a back end: bounded in time, size, number and speed of requests."""
 
 import asyncio
+import math
 import os
 import random
 from concurrent.futures import Future
 from dataclasses import dataclass
 from time import monotonic
 
-import httpx
-
-from ...envs.errors import nearest
+from ...envs.errors import MissingExtraError, nearest
 from ..checkpoints import ModelError
 from .backend import BackendError, BackendTimeout, ContextOverflow, Generation, Request, TokenPrompt
 from .loop_thread import LoopThread
@@ -25,6 +24,11 @@ from .openai_wire import (
     path_of,
 )
 from .settings import OpenAISettings
+
+try:
+    import httpx2
+except ModuleNotFoundError:
+    raise MissingExtraError("agent.backend.name=openai", "openai", "httpx2") from None
 
 _CONNECT_SECONDS = 10.0
 _PROBE_SECONDS = 60.0
@@ -71,17 +75,14 @@ class OpenAIBackend:
         self.context_length = model.context_length
         self._settings = settings
         self._model = model
+        self._key = _key(settings)
         self._client = _client(settings)
         self._room = asyncio.Semaphore(settings.concurrency)
         self._state = _State()
-        self._loop = LoopThread("language-model-server")
+        self._loop = LoopThread("language-model-server", self._client.aclose)
 
     def submit(self, request: Request) -> Future[Generation]:
         """Begins to answer; see ``Backend.submit``."""
-        if isinstance(request.prompt, TokenPrompt) and self.context_length is not None:
-            length = len(request.prompt.ids)
-            if length >= self.context_length:
-                raise ContextOverflow(f"the prompt has {length} tokens and the context {self.context_length}")
         return self._loop.submit(self._answer(request, monotonic() + request.timeout_s))
 
     def close(self) -> None:
@@ -89,48 +90,54 @@ class OpenAIBackend:
         self._loop.close()
 
     async def _answer(self, request: Request, deadline: float) -> Generation:
+        if isinstance(request.prompt, TokenPrompt) and self.context_length is not None:
+            length = len(request.prompt.ids)
+            if length >= self.context_length:
+                raise ContextOverflow(f"the prompt has {length} tokens and the context {self.context_length}")
         try:
             async with asyncio.timeout(deadline - monotonic()), self._room:
-                return await self._try(request)
+                return await self._try(request, deadline)
         except TimeoutError:
             raise BackendTimeout(
                 f"no response from {self._settings.base_url} within {request.timeout_s:g} seconds"
             ) from None
 
-    async def _try(self, request: Request) -> Generation:
-        """Sends a request, and sends it again while its failure may pass."""
+    async def _try(self, request: Request, deadline: float) -> Generation:
+        """Sends a request, and sends it again while its failure may pass and there is time."""
         retries = self._settings.retries if self._state.reachable else 0
-        for attempt in range(retries + 1):
+        attempt = 0
+        while True:
             await self._keep_rate()
             try:
                 generation = await self._send(request)
             except _Passing as failure:
-                last = failure
-                if attempt < retries:
-                    await asyncio.sleep(max(_pause(attempt), min(failure.pause, _LONGEST_PAUSE)))
+                pause = max(_pause(attempt), failure.pause)
+                attempt += 1
+                if attempt > retries or monotonic() + pause > deadline:
+                    self._state.reachable = failure.reachable
+                    tried = f" after {attempt} attempts" if attempt > 1 else ""
+                    raise BackendError(f"{self._settings.base_url}{tried}: {failure}") from None
+                await asyncio.sleep(pause)
             else:
                 self._state.reachable = True
                 return generation
-        self._state.reachable = last.reachable
-        tried = f" after {retries + 1} attempts" if retries else ""
-        raise BackendError(f"{self._settings.base_url}{tried}: {last}")
 
     async def _send(self, request: Request) -> Generation:
         body = body_of(request, self._model)
         try:
             async with self._client.stream("POST", path_of(request), json=body) as response:
                 text = await _read(response, most_bytes(request))
-        except httpx.RequestError as error:
-            raise _Passing(f"the connection failed ({_said(error)})", reachable=False) from None
-        if response.status_code == httpx.codes.OK:
+        except httpx2.RequestError as error:
+            raise _Passing(f"the connection failed ({_said(error, self._key)})", reachable=False) from None
+        if response.status_code == httpx2.codes.OK:
             try:
                 return generation_from(text, request)
             except GarbageError as error:
                 raise _Passing(f"the answer cannot be used: {error}") from None
-        message = error_message(text)
+        message = _without(self._key, error_message(text))
         if response.status_code in _PASSING:
             raise _Passing(f"status {response.status_code}: {message}", _retry_after(response))
-        if is_context_overflow(message):
+        if is_context_overflow(text):
             raise ContextOverflow(message)
         raise BackendError(f"{self._settings.base_url} refuses the request, status {response.status_code}: {message}")
 
@@ -151,28 +158,36 @@ def find_model(settings: OpenAISettings, model: str, *, sends_tokens: bool) -> M
         sends_tokens: Whether prompts are sent as tokens, so that ``model`` is a name here and not there.
 
     Raises:
-        ModelError: If the server cannot be reached, does not serve the model, or several where none is named.
+        ModelError: If the server cannot be reached, does not serve the model, or several where none is named; or if
+            the address or the key are none.
     """
+    if "@" in settings.base_url:
+        raise ModelError(
+            "agent.backend.base_url holds a name or a password, which would be written into the run folder: put a key "
+            f"into the environment variable {settings.api_key_env}"
+        )
     wanted = settings.served_model or (None if sends_tokens else model)
     found = _choose(_list_models(settings), wanted, settings.base_url)
-    return found if settings.max_context is None else found._replace(context_length=settings.max_context)
+    lengths = [length for length in (found.context_length, settings.max_context) if length is not None]
+    return found._replace(context_length=min(lengths, default=None))
 
 
 def _list_models(settings: OpenAISettings) -> list[Model]:
     """The models of a server; none if it does not list them."""
-    url = settings.base_url
+    url, key = settings.base_url, _key(settings)
     try:
-        with httpx.Client(base_url=url, headers=_headers(settings), timeout=_PROBE_SECONDS) as client:
+        with httpx2.Client(base_url=url, headers=_headers(settings), timeout=_PROBE_SECONDS) as client:
             response = client.get("models")
-    except (httpx.RequestError, httpx.InvalidURL) as error:
+    except (httpx2.RequestError, httpx2.InvalidURL) as error:
         raise ModelError(
-            f"cannot reach a server at {url} ({_said(error)}): start it, or set agent.backend.base_url"
+            f"cannot reach a server at {url} ({_said(error, key)}): start it, or set agent.backend.base_url"
         ) from None
-    if response.status_code == httpx.codes.NOT_FOUND:
+    if response.status_code == httpx2.codes.NOT_FOUND:
         return []
-    if response.status_code != httpx.codes.OK:
+    if response.status_code != httpx2.codes.OK:
         raise ModelError(
-            f"{url} refuses to list its models, status {response.status_code}: {error_message(response.content)}; "
+            f"{url} refuses to list its models, status {response.status_code}: "
+            f"{_without(key, error_message(response.content))}; "
             f"a key is read from the environment variable {settings.api_key_env}"
         )
     try:
@@ -185,7 +200,9 @@ def _choose(models: list[Model], wanted: str | None, url: str) -> Model:
     if wanted is None:
         if len(models) == 1:
             return models[0]
-        listed = ", ".join(model.id for model in models[:8]) or "a name that it does not tell"
+        if not models:
+            raise ModelError(f"{url} does not tell what it serves: set agent.backend.served_model")
+        listed = ", ".join(model.id for model in models[:8])
         raise ModelError(f"{url} serves several models: set agent.backend.served_model to one of {listed}")
     for model in models:
         if model.id == wanted:
@@ -195,19 +212,32 @@ def _choose(models: list[Model], wanted: str | None, url: str) -> Model:
     raise ModelError(f"{url} does not serve {wanted!r}{nearest(wanted, [model.id for model in models])}")
 
 
-def _client(settings: OpenAISettings) -> httpx.AsyncClient:
-    limits = httpx.Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency)
+def _client(settings: OpenAISettings) -> httpx2.AsyncClient:
+    limits = httpx2.Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency)
     # The whole request has a time limit of its own; a long response may be silent for as long as that.
-    timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
-    return httpx.AsyncClient(base_url=settings.base_url, headers=_headers(settings), limits=limits, timeout=timeout)
+    timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
+    return httpx2.AsyncClient(base_url=settings.base_url, headers=_headers(settings), limits=limits, timeout=timeout)
 
 
 def _headers(settings: OpenAISettings) -> dict[str, str]:
-    key = os.environ.get(settings.api_key_env)
+    key = _key(settings)
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-async def _read(response: httpx.Response, limit: int) -> bytes:
+def _key(settings: OpenAISettings) -> str:
+    """The key, or nothing. It is read where it is needed and kept out of every message and file."""
+    key = os.environ.get(settings.api_key_env, "").strip()
+    if not all("!" <= character <= "~" for character in key):
+        raise ModelError(f"the environment variable {settings.api_key_env} holds characters that no key has")
+    return key
+
+
+def _without(key: str, message: str) -> str:
+    """A message without the key: some servers repeat what they were sent."""
+    return message.replace(key, "***") if key else message
+
+
+async def _read(response: httpx2.Response, limit: int) -> bytes:
     """Reads a body, but no more than an honest one can have."""
     parts, size = [], 0
     async for part in response.aiter_bytes():
@@ -218,12 +248,13 @@ async def _read(response: httpx.Response, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def _retry_after(response: httpx.Response) -> float:
+def _retry_after(response: httpx2.Response) -> float:
     """Seconds that the server asks to wait; dates are left aside."""
     try:
-        return max(0.0, float(response.headers.get("Retry-After", "0")))
+        seconds = float(response.headers.get("Retry-After", "0"))
     except ValueError:
         return 0.0
+    return max(0.0, seconds) if math.isfinite(seconds) else 0.0
 
 
 def _pause(attempt: int) -> float:
@@ -231,5 +262,5 @@ def _pause(attempt: int) -> float:
     return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**attempt) * random.uniform(0.5, 1.0)
 
 
-def _said(error: Exception) -> str:
-    return str(error) or type(error).__name__
+def _said(error: Exception, key: str) -> str:
+    return _without(key, str(error) or type(error).__name__)

@@ -10,6 +10,14 @@ from .backend import FinishReason, Generation, MessagePrompt, Request, TokenProm
 
 ValueT = TypeVar("ValueT")
 
+# What servers would otherwise take from a model's generation settings or a fashion of their own, such as a penalty
+# for repetition, by the name that a server calls itself in its list of models.
+_PLAIN: Mapping[str, Mapping[str, object]] = {
+    "vllm": {"min_p": 0.0, "repetition_penalty": 1.0, "return_token_ids": True},
+    "sglang": {"min_p": 0.0, "repetition_penalty": 1.0},
+    "llamacpp": {"min_p": 0.0, "repeat_penalty": 1.0},
+}
+_OVERFLOWS = (b"context length", b"context_length", b"context size", b"context_size", b"max_model_len")
 _BODY_BYTES = 1 << 20
 _BYTES_PER_PROMPT_TOKEN = 32
 _BYTES_PER_RESPONSE_TOKEN = 1024
@@ -77,8 +85,8 @@ def body_of(request: Request, model: Model) -> dict[str, object]:
     }
     if sampling.stop:
         body["stop"] = list(sampling.stop)
-    if sampling.top_k:
-        body["top_k"] = sampling.top_k
+    if sampling.top_k or model.owner in _PLAIN:
+        body["top_k"] = sampling.top_k or -1
     match request.prompt:
         case TokenPrompt(ids):
             body["prompt"] = list(ids)
@@ -86,9 +94,7 @@ def body_of(request: Request, model: Model) -> dict[str, object]:
         case MessagePrompt(messages):
             body["messages"] = [message._asdict() for message in messages]
             body["logprobs"] = True
-    if model.owner == "vllm":
-        body["return_token_ids"] = True
-    return body
+    return body | _PLAIN.get(model.owner, {})
 
 
 def most_bytes(request: Request) -> int:
@@ -147,10 +153,10 @@ def error_message(text: bytes) -> str:
     return " ".join(str(record).split())[:300] or "it says nothing"
 
 
-def is_context_overflow(message: str) -> bool:
+def is_context_overflow(text: bytes) -> bool:
     """Whether a refusal says that the prompt is too long for the model. Each server has its own words for it."""
-    lowered = message.lower()
-    return any(words in lowered for words in ("context length", "context_length", "context size", "max_model_len"))
+    lowered = text.lower()
+    return any(words in lowered for words in _OVERFLOWS)
 
 
 def _object(text: bytes) -> Mapping[str, object]:
@@ -217,4 +223,4 @@ def _usage(value: object) -> Usage | None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    return value if type(value) is int and value >= 0 else None
