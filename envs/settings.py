@@ -95,6 +95,7 @@ def resolve(kind: type[SettingsT], layers: Sequence[Layer]) -> SettingsT:
     merged = merge(layers)
     _refuse_unknown_keys(kind, Layer("", merged), layers)
     _refuse_value_for_group(kind, merged, layers)
+    _refuse_bytes(merged, layers)
     try:
         text = json.dumps(merged, default=_reject)
         return TypeAdapter(kind).validate_json(text, strict=True)
@@ -200,6 +201,13 @@ def _unknown(
             found = [list(_unknown(alternative, value, (*above, key))) for alternative in alternatives]
             if found and all(found):
                 yield found[0][0]
+
+
+def _refuse_bytes(values: Mapping[str, object], layers: Sequence[Layer]) -> None:
+    """Refuses text that no file of ours could hold: the command line gives bytes outside UTF-8 as lone surrogates."""
+    for key, value in _leaves(values):
+        if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+            raise ConfigError(f"setting {key!r} (from {_origin(tuple(key.split('.')), layers)}): not UTF-8: {value!r}")
 
 
 def _refuse_value_for_group(

@@ -150,4 +150,5 @@ def _result(record: _Line, outcome: Outcome, number: int) -> Result:
         answer=record.get("answer"),
         verdict=record.get("verdict"),
         line=number,
+        reason=record["reason"],
     )

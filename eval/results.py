@@ -36,6 +36,7 @@ class Result:
         answer: The last answer that was graded, as written; None where nothing was.
         verdict: What the grader found of it; None where nothing is graded.
         line: Line of the episode in ``episodes.jsonl``, from 1; 0 for one that is in no file.
+        reason: Why it ended, where neither the agent's commands nor the step limit ended it; else empty.
     """
 
     task_id: str
@@ -56,6 +57,7 @@ class Result:
     answer: str | None = None
     verdict: str | None = None
     line: int = 0
+    reason: str = ""
 
     @classmethod
     def of(cls, episode: Episode, line: int = 0) -> "Result":
@@ -82,6 +84,7 @@ class Result:
             answer=played.answer,
             verdict=played.verdict,
             line=line,
+            reason=played.reason,
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..eval.failures import failure_lines
 from ..eval.metrics import Metrics
 from ..eval.run import Run
 from ..eval.summary import break_down
@@ -30,6 +31,7 @@ class Row:
         overall: Metrics over all tasks.
         by_type: Metrics by task type.
         notes: What a reader must know of this row before comparing it, one phrase each.
+        failures: Why episodes ended as error or timeout, the most frequent reasons first.
     """
 
     agent: str
@@ -39,6 +41,7 @@ class Row:
     overall: Metrics
     by_type: Mapping[str, Metrics]
     notes: tuple[str, ...]
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ def _row(run: Run, varying: Sequence[str]) -> Row:
         overall=overall,
         by_type=by_type,
         notes=tuple(notes),
+        failures=tuple(failure_lines(run.results)),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..envs.wording import counted
+from ..eval.failures import failure_lines
 from ..eval.metrics import Metrics
 from ..eval.run import Run
 from ..eval.summary import break_down
@@ -28,6 +29,7 @@ def run_as_text(run: Run) -> str:
     if overall.failed:
         failed = f"{overall.failed} of {overall.expected} episodes failed (error or timeout)"
         lines.append(f"{failed}: left out of the rates; --resume plays them again")
+        lines += [f"  {plain(reason)}" for reason in failure_lines(run.results)]
     if overall.missing:
         lines.append(f"incomplete: {overall.missing} of {overall.expected} episodes are missing")
     if run.config.samples > 1:
@@ -51,7 +53,10 @@ def _board_as_text(board: Board) -> str:
         "",
         tabulate(rows, headers, disable_numparse=True, colalign=align),
     ]
-    lines += [f"{plain(row.agent)} ({plain(row.run)}): {'; '.join(row.notes)}" for row in board.rows if row.notes]
+    for row in board.rows:
+        if row.notes:
+            lines.append(f"{plain(row.agent)} ({plain(row.run)}): {'; '.join(row.notes)}")
+        lines += [f"  {plain(reason)}" for reason in row.failures]
     return "\n".join(lines)
 
 

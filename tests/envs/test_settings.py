@@ -113,6 +113,7 @@ def test_an_unreadable_assignment_is_refused(texts: list[str]) -> None:
             "'agent' .from test. is a group, not 'model': set agent.name=model, or give --agent model",
         ),
         ({"agent": "modle"}, "is a group, not 'modle': set agent.name=NAME; did you mean 'model'"),
+        ({"note": "a\udcff"}, r"'note' \(from test\): not UTF-8: 'a.udcff'"),
         ({"optimiser": "adam"}, "is a group, not 'adam': set a key of it, optimiser.betas, optimiser.rate"),
         ({"agent": {"path": "x"}}, "'agent.name' is missing"),
         ({"agent": {"name": "model"}}, "'agent.path' is missing"),

@@ -67,6 +67,7 @@ def _episode(panel: Panel, task_id: str, sample: int, agent: str, outcome: Outco
             ),
             outcome=outcome,
             goal_condition_success_rate=float(outcome is Outcome.WON),
+            reason="" if outcome.finished else f"task {task_id}: the engine stopped",
         ),
         shortest=4,
     )
