@@ -6,12 +6,15 @@ resumed, and in whatever order its episodes ended, the bytes are the same.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .intervals import LEVEL
-from .metrics import FAILURE_RULE, FAILURE_RULE_TEXT, Metrics, Value, measure
+from .intervals import LEVEL, Interval
+from .metrics import CLUSTER_BOOTSTRAP, FAILURE_RULE, FAILURE_RULE_TEXT, NO_REPLY, Metrics, measure
+from .results import Result
 from .run import Run
+from .value import Value
 
 SCHEMA = 1
 
@@ -22,6 +25,17 @@ _RATES = (
     "invalid_command_rate",
     "path_efficiency",
     "goal_condition_success_rate",
+)
+# Environments in which an episode ends with an answer that can vote.
+_VOTING = ("math", "math_retry", "math_python")
+# Only where a language model played.
+_REPLY_RATES = (
+    "unparsable_reply_rate",
+    "cut_reply_rate",
+    "prompt_tokens_per_episode",
+    "generated_tokens_per_episode",
+    "prompt_tokens_per_success",
+    "generated_tokens_per_success",
 )
 
 
@@ -35,12 +49,21 @@ class Breakdown(NamedTuple):
 def break_down(run: Run) -> Breakdown:
     """Measures a run as a whole and by task type."""
     samples = run.config.samples
-    by_type = {}
-    for task_type in sorted({task.type for task in run.panel.tasks}):
-        tasks = sum(task.type == task_type for task in run.panel.tasks)
-        results = [result for result in run.results if result.task_type == task_type]
-        by_type[task_type] = measure(results, tasks, samples)
-    return Breakdown(measure(run.results, len(run.panel.tasks), samples), by_type)
+    votes = run.config.env in _VOTING
+    tasks: Counter[str] = Counter()
+    expected: Counter[str] = Counter()
+    for number, task in enumerate(run.panel.tasks):
+        tasks[task.type] += 1
+        expected[task.type] += samples * run.panel.draws_of(number)
+    results: dict[str, list[Result]] = {task_type: [] for task_type in sorted(tasks)}
+    for result in run.results:
+        results[result.task_type].append(result)
+    by_type = {
+        task_type: measure(found, tasks[task_type], samples, expected=expected[task_type], votes=votes)
+        for task_type, found in results.items()
+    }
+    overall = measure(run.results, len(run.panel.tasks), samples, expected=run.expected, votes=votes)
+    return Breakdown(overall, by_type)
 
 
 def summary_text(run: Run) -> str:
@@ -86,15 +109,32 @@ def _record(metrics: Metrics) -> dict[str, object]:
         "missing": metrics.missing,
     }
     undefined = {}
-    for name in _RATES:
+    for name in (*_RATES, *_REPLY_RATES):
         value: Value = getattr(metrics, name)
+        if name in _REPLY_RATES and value.cause == NO_REPLY:
+            continue
         record[name] = None if math.isnan(value.value) else value.value
         if value.cause:
             undefined[name] = value.cause
-    low, high, cause = metrics.interval
-    record["interval"] = {"method": "wilson", "level": LEVEL, "low": low, "high": high}
-    if cause:
-        record["interval"] = None
-        undefined["interval"] = cause
+    record["interval"] = _interval(metrics.interval, metrics.method)
+    if metrics.interval.cause:
+        undefined["interval"] = metrics.interval.cause
+    if metrics.at_k:
+        at_k = record["at_k"] = {}
+        for row in metrics.at_k:
+            for name, (value, interval) in row.estimates.items():
+                defined = value.defined
+                at_k[name] = {
+                    "value": value.value if defined else None,
+                    "interval": _interval(interval, CLUSTER_BOOTSTRAP),
+                }
+                if not defined:
+                    undefined[name] = value.cause
     record["undefined"] = undefined
     return record
+
+
+def _interval(interval: Interval, method: str) -> dict[str, object] | None:
+    if interval.cause:
+        return None
+    return {"method": method, "level": LEVEL, "low": interval.low, "high": interval.high}

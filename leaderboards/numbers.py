@@ -3,7 +3,8 @@
 import math
 
 from ..eval.intervals import Interval
-from ..eval.metrics import Metrics, Value
+from ..eval.metrics import Metrics
+from ..eval.value import Value
 
 UNDEFINED = "-"
 

@@ -78,3 +78,25 @@ def test_the_summary_of_a_run_that_is_still_written_can_be_made(folder: Path, pl
         run = read_run(folder)
         assert break_down(run).overall.missing == 5
         assert json.loads(summary_text(run))["overall"]["missing"] == 5
+
+
+def test_several_samples_have_intervals_of_their_own_and_pass_at_k(tmp_path: Path, plan, session, make_episode) -> None:
+    sampled = replace(plan, config=replace(plan.config, samples=4))
+    with RunFolder(tmp_path / "run", sampled, session) as opened:
+        for number in range(6):
+            for sample in range(4):
+                outcome = Outcome.WON if sample < number else Outcome.LIMIT
+                opened.append(make_episode(number, outcome, sample=sample))
+        opened.summarise()
+    found = json.loads((tmp_path / "run" / "summary.json").read_text(), parse_constant=pytest.fail)
+    overall = found["overall"]
+    assert overall["interval"]["method"] == "cluster_bootstrap"
+    assert overall["interval"]["low"] < overall["success_rate"] < overall["interval"]["high"]
+    assert list(overall["at_k"]) == [f"{name}{k}" for k in (1, 2, 4) for name in ("pass@", "pass^", "avg@")]
+    assert overall["at_k"]["pass@4"]["value"] == pytest.approx(5 / 6)
+    assert found["by_type"]["pick"]["at_k"]["pass^4"]["value"] == pytest.approx(1 / 3)
+
+
+def test_a_language_model_s_numbers_are_there_only_for_a_language_model(summary, make_episode) -> None:
+    found = summary(*(make_episode(i) for i in range(6)))["overall"]
+    assert not any("tokens" in name or "reply" in name for name in found)
