@@ -37,10 +37,15 @@ class WalkthroughSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaySettings:
-    """Gives the commands of an earlier run again; set agent.path to its episodes.jsonl."""
+    """Gives the commands of an earlier run again; set agent.path to the run.
+
+    Attributes:
+        path: A run folder, or a file of recordings. Where it is does not matter, so it is no part of what a run is: the
+            agent's fingerprint has the digest of what it holds.
+    """
 
     name: Literal["replay"] = "replay"
-    path: Path
+    path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +143,8 @@ def make_alfworld_agent(settings: AgentSettings, games: "Games") -> "Agent":
             return ExpertAgent(games)
         case WalkthroughSettings():
             return WalkthroughAgent(games)
-        case ReplaySettings(path=path):
-            return ReplayAgent(path)
+        case ReplaySettings():
+            return ReplayAgent(_recording(settings))
         case LanguageModelSettings():
             from .making import make_language_model
 
@@ -165,13 +170,19 @@ def make_math_agent(settings: AgentSettings, problems: "Problems") -> "Agent":
             return OracleAgent(problems)
         case BlankSettings():
             return BlankAgent()
-        case ReplaySettings(path=path):
-            return ReplayAgent(path)
+        case ReplaySettings():
+            return ReplayAgent(_recording(settings))
         case LanguageModelSettings():
             from .making import make_language_model
 
             return make_language_model(settings, "math")
     raise _wrong_agent(settings, "mathematics", _MATH)
+
+
+def _recording(settings: ReplaySettings) -> Path:
+    if settings.path is None:
+        raise ConfigError("the setting 'agent.path' is missing: give --set agent.path=RUN, an earlier run to repeat")
+    return settings.path
 
 
 def _wrong_agent(settings: AgentSettings, env: str, kinds: Sequence[type[AgentSettings]]) -> ConfigError:

@@ -17,6 +17,7 @@ CIRCUMSTANCES = (
     "out",
     "workers",
     "grading.workers",
+    "agent.path",
     *(f"agent.{key}" for key in language_model_settings.CIRCUMSTANCES),
 )
 

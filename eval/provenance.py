@@ -64,6 +64,7 @@ class Session:
         git_commit: Commit of the source that ran, with ``-dirty`` for local changes; None when installed.
         system: Operating system.
         hardware: The machine.
+        recording: What the agent replay repeats, as an absolute path; None for other agents.
     """
 
     started: str
@@ -75,6 +76,7 @@ class Session:
     git_commit: str | None
     system: str
     hardware: Hardware
+    recording: str | None = None
 
     def end(self) -> "Session":
         """The same session, finished now."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
+from ..agents.registry import ReplaySettings
 from ..envs.panel import Panel
 from ..envs.settings import first_difference
 from ..envs.wording import counted
@@ -79,6 +80,9 @@ class RunFolder:
         self.path = path
         self._plan = plan
         self._session_counts = True
+        agent = plan.config.agent
+        if isinstance(agent, ReplaySettings) and agent.path is not None:
+            session = replace(session, recording=str(agent.path.absolute()))
         with ExitStack() as opened:
             _make_folder(path)
             lock = FolderLock(path)

@@ -39,21 +39,33 @@ def resumed_layers(layers: Sequence[Layer], say: Callable[[str], None]) -> list[
         return list(layers)
     saved = file_layer(folder / CONFIG)
     _refuse_another(folder, saved.values, given)
-    return [saved, *([] if "data" in given else _data(folder)), *layers]
+    return [saved, *_places(folder, given), *layers]
 
 
-def _data(folder: Path) -> list[Layer]:
-    """Where the last session found the games, whatever ALFWORLD_DATA names now."""
-    sessions = read_manifest(folder / MANIFEST).sessions
-    data = sessions[-1].data if sessions else None
-    if data is None:
+def _places(folder: Path, given: Mapping[str, object]) -> list[Layer]:
+    """Where the last session found the games and a recording, whatever ALFWORLD_DATA names now."""
+    manifest = folder / MANIFEST
+    sessions = read_manifest(manifest).sessions
+    if not sessions:
         return []
-    if not Path(data).exists():
+    layers = []
+    keys = keys_of(given)
+    data, recording = sessions[-1].data, sessions[-1].recording
+    if data is not None and "data" not in keys:
+        _require(manifest, "games", data, "--data")
+        layers.append(Layer(str(manifest), {"data": data}))
+    if recording is not None and "agent.path" not in keys:
+        _require(manifest, "recording", recording, "--set agent.path=")
+        layers.append(Layer(str(manifest), {"agent": {"path": recording}}))
+    return layers
+
+
+def _require(manifest: Path, what: str, place: str, option: str) -> None:
+    if not Path(place).exists():
         raise RunError(
-            f"{folder / MANIFEST} says that the games were in {data}, and nothing is there now: give --data with the "
-            "place where they are"
+            f"{manifest} says that the {what} came from {place}, and nothing is there now: give {option} with the "
+            "place where it is"
         )
-    return [Layer(str(folder / MANIFEST), {"data": data})]
 
 
 def _refuse_another(folder: Path, saved: Mapping[str, object], given: Mapping[str, object], above: str = "") -> None:

@@ -65,11 +65,29 @@ def test_the_expert_wins_every_official_game_by_a_shortest_plan(
 def test_a_replayed_run_gives_the_same_numbers(tmp_path: Path) -> None:
     options = ["--limit", "12", "--max-steps", "20"]
     holdergym("eval", "--agent", "random", *options, "--out", tmp_path / "first")
-    recording = f"agent.path={tmp_path / 'first'}"
-    holdergym("eval", "--agent", "replay", "--set", recording, *options, "--out", tmp_path / "again")
+    holdergym("eval", "--agent", "replay", "--set", "agent.path=first", *options, "--out", "again", cwd=tmp_path)
     first, again = summary_of(tmp_path / "first"), summary_of(tmp_path / "again")
     assert first["overall"] == again["overall"]
     assert first["by_type"] == again["by_type"]
+
+    # Where the recording lies is a circumstance; what it holds is not.
+    assert "path" not in (tmp_path / "again" / "config.toml").read_text()
+    (tmp_path / "again" / "episodes.jsonl").write_bytes(b"")
+    holdergym("eval", "--resume", "--out", tmp_path / "again")
+    assert summary_of(tmp_path / "again") == again
+    message = holdergym("eval", "--resume", "--agent", "random", "--out", tmp_path / "again", code=2)
+    assert "the setting 'agent.name' is 'replay' there and 'random' here; leave it out" in message
+    (tmp_path / "first").rename(tmp_path / "moved")
+    (tmp_path / "again" / "episodes.jsonl").write_bytes(b"")
+    message = holdergym("eval", "--resume", "--out", tmp_path / "again", code=2)
+    assert f"the recording came from {tmp_path / 'first'}, and nothing is there now" in message
+    moved = f"agent.path={tmp_path / 'moved'}"
+    holdergym("eval", "--resume", "--set", moved, "--out", tmp_path / "again")
+    assert summary_of(tmp_path / "again") == again
+    with (tmp_path / "moved" / "episodes.jsonl").open("a") as journal:
+        journal.write("\n")
+    message = holdergym("eval", "--resume", "--set", moved, "--out", tmp_path / "again", code=2)
+    assert "it was played by 'replay(sha256=" in message
 
 
 def test_settings_come_from_a_file_and_options_win(tmp_path: Path) -> None:
@@ -169,7 +187,8 @@ def test_resume_from_another_folder_finds_the_games(tmp_path: Path) -> None:
     (here / "games").rename(there / "games")
     message = holdergym("eval", "--resume", "--out", here / "first", code=2)
     assert (
-        f"manifest.json says that the games were in {here / 'games'}, and nothing is there now: give --data" in message
+        f"manifest.json says that the games came from {here / 'games'}, and nothing is there now: give --data"
+        in message
     )
     holdergym("eval", "--resume", "--data", "games", "--out", here / "first", cwd=there)
 
