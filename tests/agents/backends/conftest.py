@@ -48,6 +48,23 @@ def true_logprobs() -> Callable[..., list[float]]:
     return compute
 
 
+@pytest.fixture
+def assert_greedy() -> Callable[..., None]:
+    """Checks that each token of a response is the most likely one, or as likely up to rounding."""
+    import torch
+
+    def check(model, generation: Generation) -> None:  # type: ignore[no-untyped-def]
+        assert generation.prompt_ids is not None
+        assert generation.response_ids is not None
+        ids = torch.tensor([[*generation.prompt_ids, *generation.response_ids]])
+        with torch.inference_mode():
+            logits_T_V = model(input_ids=ids).logits[0, len(generation.prompt_ids) - 1 : -1].float()
+        chosen_T = logits_T_V.gather(1, torch.tensor(generation.response_ids)[:, None]).squeeze(1)
+        assert float((logits_T_V.amax(1) - chosen_T).max()) < 1e-3
+
+    return check
+
+
 @pytest.fixture(autouse=True)
 def few_threads() -> Iterator[None]:
     """Small matrices are slower on many threads, and several tests may run at once."""
