@@ -1,0 +1,127 @@
+"""Builds the viewer's page: one file without a server, a build step or the network.
+
+Nothing that an agent, a game or a settings file says becomes markup. It goes into JSON blocks in which ``<``, ``>`` and
+``&`` are escaped, and the script puts it on the page as text. A content security policy allows the page's own script
+and style by their hashes and forbids everything else, the network included.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from ...agents.language_model_settings import LanguageModelSettings
+from ...envs.errors import HolderGymError
+from ...version import __version__
+from ..episode import Episode
+from ..journal import read_journal
+from ..results import Slot
+from ..run import EPISODES, Run, read_run
+from .identity import identity
+from .records import JsonObject, goal_of, prepare
+from .tokens import TokenTexts, open_tokenizer
+
+# In the order in which they are joined; each is one part of the same script.
+_SCRIPTS = ("data.js", "text.js", "filters.js", "list.js", "tokens.js", "episode.js", "overview.js", "main.js")
+_SLOT = re.compile(r"\[\[(\w+)\]\]")
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+
+
+def viewer_page(folders: Sequence[Path], tokenizer: str | None = None) -> str:
+    """Makes the page of one run, or of two runs side by side.
+
+    Args:
+        folders: One or two run folders.
+        tokenizer: Where the tokenizer of the runs' models is; None takes it from where each run's model was.
+
+    Raises:
+        HolderGymError: If a run cannot be read, both are the same, they share no task, or a tokenizer that was asked
+            for cannot be loaded.
+    """
+    runs = [read_run(folder) for folder in folders]
+    if len({run.folder.resolve() for run in runs}) < len(runs):
+        raise HolderGymError(f"{folders[0]} is given twice: a run is compared with another one")
+    if not set.intersection(*({task.id for task in run.panel.tasks} for run in runs)):
+        raise HolderGymError(
+            f"{folders[0]} and {folders[1]} have no task in common (panels {runs[0].panel.label!r} and "
+            f"{runs[1].panel.label!r}): view each on its own"
+        )
+    tasks: dict[str, JsonObject] = {}
+    blocks: list[str] = []
+    rows: list[list[JsonObject]] = []
+    heads: list[JsonObject] = []
+    for number, run in enumerate(runs):
+        texts, note = _texts_of(run, tokenizer)
+        of_run = []
+        for place, episode in enumerate(_episodes(run)):
+            prepared = prepare(episode, texts)
+            of_run.append(prepared.row)
+            blocks.append(_block(f"episode-{number}-{place}", prepared.body))
+            task = tasks.setdefault(episode.trajectory.task_id, {"type": episode.trajectory.task_type, "goal": ""})
+            task["goal"] = task["goal"] or goal_of(episode.trajectory)
+        rows.append(of_run)
+        heads.append(identity(run, [note] if note else []))
+    index = {"version": __version__, "runs": heads, "tasks": tasks, "rows": rows}
+    return _assemble([_block("index", index), *blocks])
+
+
+def _episodes(run: Run) -> list[Episode]:
+    """The episodes that count, in the order of the panel; of an episode that was played again, the last."""
+    by_slot = {
+        Slot(episode.trajectory.task_id, episode.trajectory.sample): episode
+        for _, episode in read_journal(run.folder / EPISODES)
+    }
+    return [by_slot[Slot(result.task_id, result.sample)] for result in run.results]
+
+
+def _texts_of(run: Run, tokenizer: str | None) -> tuple[TokenTexts | None, str]:
+    """What makes texts of a run's tokens, and else why there is nothing that does."""
+    model = run.config.agent.model if isinstance(run.config.agent, LanguageModelSettings) else None
+    if model is None or not _has_tokens(run):
+        return None, ""
+    if tokenizer is not None:
+        return open_tokenizer(tokenizer), ""
+    try:
+        return open_tokenizer(model), ""
+    except HolderGymError as error:
+        return None, f"Tokens are shown without their texts: {error}."
+
+
+def _has_tokens(run: Run) -> bool:
+    return any(
+        turn.response_ids is not None
+        for _, episode in read_journal(run.folder / EPISODES)
+        for turn in episode.trajectory.turns[:1]
+    )
+
+
+def _block(name: str, record: JsonObject) -> str:
+    """A JSON block that no text inside can end or turn into markup."""
+    text = json.dumps(record, separators=(",", ":"), allow_nan=False)
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+def _assemble(blocks: Sequence[str]) -> str:
+    script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "})();\n"
+    style = _asset("viewer.css")
+    policy = (
+        f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {"policy": policy, "style": style, "data": "\n".join(blocks), "script": script}
+    # One pass, so that nothing inside a part is taken for a place to fill.
+    return _SLOT.sub(lambda found: parts[found[1]], _asset("viewer.html"))
+
+
+def _source(text: str) -> str:
+    """How a content security policy names an inline script or style: by its hash."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _asset(name: str) -> str:
+    return (files(__package__ or "") / name).read_text(encoding="utf-8")
