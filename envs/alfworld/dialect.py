@@ -24,10 +24,18 @@ class Dialect(StrEnum):
 
 
 class Wording(NamedTuple):
-    """What a domain and a grammar say: the dialect and the task line (``Your task is to: ...``)."""
+    """What a domain and a grammar say.
+
+    Attributes:
+        dialect: The dialect.
+        sentence: The task line, ``Your task is to: ...``.
+        rules: Empty for dialect 0.4, whose known texts all play alike. Else the sha256 of the domain and the grammar,
+            as the game is played by what they say.
+    """
 
     dialect: Dialect
     sentence: str
+    rules: str = ""
 
 
 _TASK = re.compile(r'"task"\s*:\s*\[\s*\{\s*"rhs"\s*:\s*"((?:[^"\\]|\\.)*)"')
@@ -75,7 +83,7 @@ def recognise(domain: str, grammar: str) -> Wording:
     if grammars is not None and grammar_hash in grammars:
         return Wording(Dialect.V04, sentence)
     if _PUT_TEMPLATE.search(grammar):
-        return Wording(Dialect.V03, sentence)
+        return Wording(Dialect.V03, sentence, _sha256(f"{domain_hash}\n{grammar_hash}"))
     part, found = ("domain", domain_hash) if grammars is None else ("grammar", grammar_hash)
     raise GameError(
         f"the {part} (sha256 {found[:12]}...) is not that of ALFWorld 0.4 or 0.3, so it would play by other "

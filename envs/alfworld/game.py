@@ -22,6 +22,7 @@ class Game:
         walkthrough: Commands that win, as the file gives them; None where it gives none (dialect 0.3).
         source: Where the game was read: the path of a ``game.tw-pddl``, ``PACK#ID`` for a packed game, or
             ``generated``.
+        rules: For dialect 0.3 the sha256 of the file's own domain and grammar, which it is played by; else empty.
     """
 
     task: Task
@@ -30,6 +31,7 @@ class Game:
     dialect: str
     walkthrough: tuple[str, ...] | None
     source: str
+    rules: str = ""
 
     @classmethod
     def make(
@@ -41,11 +43,12 @@ class Game:
         *,
         dialect: str = Dialect.V04,
         source: str = "generated",
+        rules: str = "",
     ) -> "Game":
         """Makes a game and its task, with the digest of what is played."""
-        facts = canonical_facts(problem, sentence, dialect)
+        facts = canonical_facts(problem, sentence, dialect, rules)
         task = make_task(task_id, problem.goal.task_type, digest_of(facts), dialect)
-        return cls(task, problem, sentence, dialect, walkthrough, source)
+        return cls(task, problem, sentence, dialect, walkthrough, source, rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class StoredGame:
 
     Attributes:
         task: As in ``Game``.
-        facts: The canonical JSON of problem, sentence and dialect.
+        facts: The canonical JSON of problem, sentence and dialect, and of the rules of dialect 0.3.
         walkthrough: As in ``Game``.
         source: As in ``Game``.
     """
@@ -67,7 +70,7 @@ class StoredGame:
     @classmethod
     def of(cls, game: Game) -> "StoredGame":
         """Stores a game."""
-        facts = canonical_facts(game.problem, game.sentence, game.dialect)
+        facts = canonical_facts(game.problem, game.sentence, game.dialect, game.rules)
         return cls(game.task, facts, game.walkthrough, game.source)
 
     def load(self) -> Game:
@@ -79,7 +82,8 @@ class StoredGame:
         if digest_of(self.facts) != self.task.digest:
             raise GameError(f"{self.source}: the game is damaged (its sha256 differs): make the file again")
         try:
-            record, sentence, dialect = json.loads(self.facts)
+            record, sentence, dialect, *others = json.loads(self.facts)
+            (rules,) = others or [""]
             problem = problem_from_record(record)
         except (ValueError, TypeError, RecursionError):
             raise GameError(f"{self.source}: the game is not in the compact form: pack it again") from None
@@ -87,12 +91,12 @@ class StoredGame:
             raise GameError(f"{self.source}: {error}") from None
         if (problem.goal.task_type, dialect) != (self.task.type, self.task.metadata["dialect"]):
             raise GameError(f"{self.source}: the game is not of the type or dialect it is listed with: pack it again")
-        return Game(self.task, problem, sentence, dialect, self.walkthrough, self.source)
+        return Game(self.task, problem, sentence, dialect, self.walkthrough, self.source, rules)
 
 
-def canonical_facts(problem: Problem, sentence: str, dialect: str) -> bytes:
+def canonical_facts(problem: Problem, sentence: str, dialect: str, rules: str = "") -> bytes:
     """Writes what is played as compact JSON: equal games give equal bytes, wherever they were read."""
-    form = [problem_to_record(problem), sentence, str(dialect)]
+    form = [problem_to_record(problem), sentence, str(dialect), *([rules] if rules else [])]
     return json.dumps(form, separators=(",", ":"), ensure_ascii=True).encode()
 
 

@@ -78,6 +78,7 @@ def make_game(path: Path, file: GameFile) -> Game:
         file.walkthrough,
         dialect=wording.dialect,
         source=str(path),
+        rules=wording.rules,
     )
 
 

@@ -17,7 +17,7 @@ def game(kitchen: Problem) -> Game:
 
 
 def test_own_rules_are_recognised_as_dialect_0_4():
-    assert recognise(DOMAIN, grammar(SENTENCE)) == (Dialect.V04, SENTENCE)
+    assert recognise(DOMAIN, grammar(SENTENCE)) == (Dialect.V04, SENTENCE, "")
 
 
 @pytest.mark.parametrize("edited", [DOMAIN + " ", DOMAIN.replace("openable", "Openable")])

@@ -341,6 +341,28 @@ def test_the_old_dialect_is_recorded_and_not_played_natively(tree: Path) -> None
         games.world(old.task.id)
 
 
+def test_the_digest_of_the_old_dialect_covers_the_rules_that_it_is_played_by(tree: Path) -> None:
+    """The stock engine plays such a game by the domain and the grammar in its file, whatever they say."""
+    path = game_files(tree)[0]
+    game = json.loads(path.read_text())
+    new = open_games("mine", tree)
+    current = next(task for task, known in new.items() if known.source == str(path))
+    old_grammar = game["grammar"].replace('"move {o} to {r}"', '"put {o} in/on {r}"')
+    digests = [new[current].task.digest]
+    for grammar, domain in (
+        (old_grammar, game["pddl_domain"]),
+        (old_grammar.replace("You ", "Thou "), game["pddl_domain"]),
+        (old_grammar, game["pddl_domain"] + "\n; other rules"),
+    ):
+        rewrite(path, grammar=grammar, pddl_domain=domain)
+        games = open_games("mine", tree)
+        stored = {known.task.id: known for known in games.stored}[current]
+        assert stored.load() == games[current]
+        assert games[current].task.digest == stored.task.digest
+        digests.append(stored.task.digest)
+    assert len(set(digests)) == 4
+
+
 # The official games
 
 
