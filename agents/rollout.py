@@ -5,6 +5,7 @@ that answers many conversations together, as a language model does, gets them as
 another one's turn, and the place of an episode that has ended goes to the next at once.
 """
 
+import math
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -143,7 +144,7 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
     """
     turns: list[Turn] = []
     history: list[Exchange] = []
-    observation, success_rate, reason = "", 0.0, ""
+    observation, success_rate, reason = "", math.nan, ""
     answer: str | None = None
     verdict: str | None = None
     try:

@@ -80,7 +80,8 @@ class Trajectory:
         agent: Fingerprint of the agent that played.
         turns: The turns in order.
         outcome: How it ended.
-        goal_condition_success_rate: Share of the goal's conditions that held at the end, in [0, 1].
+        goal_condition_success_rate: Share of the goal's conditions that held at the end, in [0, 1]; NaN for an episode
+            that failed before it began.
         final_observation: What the environment answered to the last action.
         reason: One line on why, for an episode that neither the agent's commands nor the step limit ended; else empty.
         answer: The last answer that was graded, as written; None where there was none, and where nothing is graded.

@@ -1,6 +1,8 @@
 """One line of ``episodes.jsonl``: a whole trajectory as JSON, with the version of its form."""
 
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..agents.trajectory import Outcome, Trajectory
@@ -8,6 +10,8 @@ from .fields import EpisodeFormatError, count_of, field_of, share_of
 from .turns import turns_from_records, turns_to_records
 
 SCHEMA = 1
+
+_FAILED = frozenset(outcome.value for outcome in Outcome if not outcome.finished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ def episode_to_line(episode: Episode) -> str:
         "agent": played.agent,
         "outcome": played.outcome.value,
         "reason": played.reason,
-        "goal_condition_success_rate": played.goal_condition_success_rate,
+        "goal_condition_success_rate": _known(played.goal_condition_success_rate),
         "shortest": episode.shortest,
         "turns": turns_to_records(played.turns),
         "final_observation": played.final_observation,
@@ -77,7 +81,7 @@ def episode_from_line(line: bytes) -> Episode:
         agent=field_of(record, "agent", str),
         turns=turns_from_records(field_of(record, "turns", list)),
         outcome=_outcome(field_of(record, "outcome", str)),
-        goal_condition_success_rate=share_of(record, "goal_condition_success_rate"),
+        goal_condition_success_rate=_rate_of(record),
         final_observation=field_of(record, "final_observation", str),
         reason=field_of(record, "reason", str),
         answer=None if record.get("answer") is None else field_of(record, "answer", str),
@@ -85,6 +89,18 @@ def episode_from_line(line: bytes) -> Episode:
     )
     shortest = None if record.get("shortest") is None else count_of(record, "shortest")
     return Episode(trajectory, shortest)
+
+
+def _known(rate: float) -> float | None:
+    """A number as JSON knows it: NaN is null."""
+    return None if math.isnan(rate) else rate
+
+
+def _rate_of(record: Mapping[str, object]) -> float:
+    key = "goal_condition_success_rate"
+    # Only an episode that failed before it began has none.
+    unknown = key in record and record[key] is None and record.get("outcome") in _FAILED
+    return math.nan if unknown else share_of(record, key)
 
 
 def _outcome(name: str) -> Outcome:

@@ -6,6 +6,7 @@ a text with half of a surrogate pair, for example. So a line is read here if and
 the same result.
 """
 
+import math
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -55,7 +56,7 @@ class _Line(TypedDict):
     agent: str
     outcome: str
     reason: str
-    goal_condition_success_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    goal_condition_success_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None
     shortest: NotRequired[_Count | None]
     turns: list[_Turn]
     final_observation: str
@@ -87,7 +88,7 @@ def played_from_line(line: bytes, number: int) -> Played:
     except ValidationError:
         return Played.of(episode_from_line(line), number)
     outcome = _OUTCOMES.get(record["outcome"])
-    if outcome is None or not _tokens_fit(record["turns"]):
+    if outcome is None or not _tokens_fit(record["turns"]) or (outcome.finished and _rate(record) is None):
         return Played.of(episode_from_line(line), number)
     return Played(number, record["seed"], record["agent"], _result(record, outcome, number))
 
@@ -96,6 +97,10 @@ def played_from_line(line: bytes, number: int) -> Played:
 def _adapter() -> TypeAdapter[_Line]:
     assert SCHEMA == 1, "the schema above is that of version 1"
     return TypeAdapter(_Line)
+
+
+def _rate(record: _Line) -> float | None:
+    return record["goal_condition_success_rate"]
 
 
 def _tokens_fit(turns: list[_Turn]) -> bool:
@@ -118,6 +123,7 @@ def _tokens_fit(turns: list[_Turn]) -> bool:
 
 def _result(record: _Line, outcome: Outcome, number: int) -> Result:
     turns = record["turns"]
+    rate = _rate(record)
     invalid = unparsable = cut = replies = counted = prompt = cached = generated = 0
     for turn in turns:
         invalid += not turn["valid"]
@@ -139,7 +145,7 @@ def _result(record: _Line, outcome: Outcome, number: int) -> Result:
         steps=len(turns),
         invalid_commands=invalid,
         shortest=record.get("shortest"),
-        goal_condition_success_rate=record["goal_condition_success_rate"],
+        goal_condition_success_rate=math.nan if rate is None else rate,
         last_reward=turns[-1]["reward"] if turns else 0.0,
         replies=replies,
         unparsable_replies=unparsable,

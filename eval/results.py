@@ -25,7 +25,7 @@ class Result:
         steps: Number of commands given.
         invalid_commands: How many of them were not among the admissible ones.
         shortest: Length of the shortest plan, or None where it is not known.
-        goal_condition_success_rate: Share of the goal's conditions that held at the end.
+        goal_condition_success_rate: Share of the goal's conditions that held at the end; NaN where it failed at once.
         last_reward: Reward of the last step; 0 without steps.
         replies: Turns in which a language model replied.
         unparsable_replies: How many of the replies held no command.

@@ -1,5 +1,6 @@
 """Episodes and their typed outcomes, with real games and environments that fail on purpose."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -76,6 +77,18 @@ def test_failures_of_the_machinery_are_no_losses(failure: Exception, outcome: Ou
     assert not played.outcome.finished
     assert played.reason == " ".join(str(failure).split())
     assert len(played.turns) == 2  # the command that got no answer is not a turn
+
+
+class NeverBeginning(ALFWorldEnv):
+    def reset(self, **_: object) -> tuple[str, dict[str, object]]:
+        raise EnvironmentFailure("the engine cannot be started")
+
+
+def test_an_episode_that_never_began_has_no_goal_rate() -> None:
+    env = NeverBeginning()
+    played = play_episode(env, Scripted("look"), env.panel.tasks[0], 0, 0)
+    assert (played.outcome, played.turns) == (Outcome.ERROR, ())
+    assert math.isnan(played.goal_condition_success_rate)
 
 
 def test_a_mistake_in_the_code_is_not_swallowed() -> None:

@@ -77,6 +77,16 @@ def episodes(draw: st.DrawFn) -> Episode:
     return Episode(trajectory, draw(st.none() | counts))
 
 
+def test_what_was_not_measured_is_null(make_episode) -> None:
+    """An episode that failed before it began has no goal rate: 0.0 would be a number that nobody measured."""
+    failed = make_episode(0, Outcome.ERROR, steps=0, goal_condition_success_rate=math.nan)
+    line = episode_to_line(failed).encode()
+    assert json.loads(line)["goal_condition_success_rate"] is None
+    assert math.isnan(episode_from_line(line).trajectory.goal_condition_success_rate)
+    with pytest.raises(EpisodeFormatError, match="goal_condition_success_rate"):
+        episode_from_line(line.replace(b'"error"', b'"limit"'))
+
+
 @given(episodes())
 def test_what_is_written_is_read_again(episode: Episode) -> None:
     line = episode_to_line(episode)

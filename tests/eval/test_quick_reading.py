@@ -1,6 +1,7 @@
 """The quick reader takes exactly the lines that the whole reader takes, and finds the same in them."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,12 @@ def both_ways(line: bytes) -> None:
     except EpisodeFormatError as error:
         found = str(error)
     assert found == expected
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_a_goal_rate_that_was_not_measured(make_episode, outcome: Outcome) -> None:
+    line = episode_to_line(make_episode(0, Outcome.ERROR, steps=0, goal_condition_success_rate=math.nan))
+    both_ways(line.replace('"error"', f'"{outcome.value}"').encode())
 
 
 def with_tokens(episode: Episode, replies: list[str], counted: bool) -> Episode:
