@@ -2,7 +2,9 @@
 
 import errno
 import os
+import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,3 +34,30 @@ def read_file(path: Path) -> bytes:
     """
     with open_file(path) as file:
         return file.read()
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file by way of a new one beside it, ``.NAME.RANDOM.new``, forced to the disk before it takes the name.
+
+    So there is either the old content or the new one, whatever happens and however many processes write at once. A
+    process that is killed may leave the new one behind.
+
+    Raises:
+        OSError: If the disk is full or the folder cannot be written; the old file is untouched then, and nothing left.
+    """
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        with new.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)  # the name, too
+    finally:
+        os.close(folder)

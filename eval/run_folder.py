@@ -1,19 +1,21 @@
 """A run folder as it is written: one process at a time, from its first to its last episode."""
 
+import os
+import re
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
 from ..agents.registry import ReplaySettings
+from ..envs.files import replace_file
 from ..envs.panel import Panel
 from ..envs.settings import first_difference
 from ..envs.wording import counted
 from .config import CIRCUMSTANCES, EvalConfig
 from .episode import Episode
 from .errors import RunError
-from .files import write_atomically
 from .journal import Journal, repair_journal
 from .lock import FolderLock
 from .manifest import SCHEMA, Manifest, PanelEntry, read_manifest
@@ -21,6 +23,8 @@ from .provenance import Session
 from .results import Schedule, Slot
 from .run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, read_config, read_results, read_run
 from .summary import summary_text
+
+_HALF_WRITTEN = re.compile(rf"\.({'|'.join(map(re.escape, (CONFIG, MANIFEST, SUMMARY)))})(\.[0-9a-f]+)?\.new")
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class RunFolder:
             _make_folder(path)
             lock = FolderLock(path)
             opened.callback(lock.release)
+            _remove_left_over(path)
             if (path / MANIFEST).exists():
                 self.finished = self._continue(session, resume, say)
             else:
@@ -110,7 +115,7 @@ class RunFolder:
         """
         self._journal.sync()
         run = read_run(self.path)
-        write_atomically(self.path / SUMMARY, summary_text(run))
+        self._write(SUMMARY, summary_text(run))
         if self._session_counts:
             self._write_manifest(self._manifest.finished())
         return run
@@ -130,7 +135,7 @@ class RunFolder:
     def _begin(self, session: Session) -> frozenset[Slot]:
         """Sets up a new run. The manifest comes last: a folder without one has no episodes."""
         plan = self._plan
-        write_atomically(self.path / CONFIG, plan.config.to_toml())
+        self._write(CONFIG, plan.config.to_toml())
         self._write_manifest(
             Manifest(
                 schema=SCHEMA,
@@ -167,7 +172,14 @@ class RunFolder:
 
     def _write_manifest(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        write_atomically(self.path / MANIFEST, manifest.to_json())
+        self._write(MANIFEST, manifest.to_json())
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.path / name
+        try:
+            replace_file(path, text.encode())
+        except OSError as error:
+            raise RunError(f"cannot write {path}: {error.strerror}") from None
 
 
 def _make_folder(path: Path) -> None:
@@ -177,12 +189,18 @@ def _make_folder(path: Path) -> None:
         present = {entry.name for entry in path.iterdir()}
     except OSError as error:
         raise RunError(f"cannot make the run folder {path}: {error.strerror}") from None
-    # What a process that was killed in the first moments may leave.
-    begun = {".lock", CONFIG, *(f".{name}.new" for name in (CONFIG, MANIFEST))}
-    if MANIFEST not in present and present - begun:
-        raise RunError(
-            f"{path} is not empty (it holds {min(present - begun)!r}) and is not a run folder: choose another --out"
-        )
+    # A process that was killed in the first moments may leave these, and half-written ones.
+    others = {name for name in present - {".lock", CONFIG} if not _HALF_WRITTEN.fullmatch(name)}
+    if MANIFEST not in present and others:
+        raise RunError(f"{path} is not empty (it holds {min(others)!r}) and is not a run folder: choose another --out")
+
+
+def _remove_left_over(path: Path) -> None:
+    """Removes the half-written files of a process that was killed. The lock says that nobody is writing them."""
+    for name in os.listdir(path):
+        if _HALF_WRITTEN.fullmatch(name):
+            with suppress(OSError):
+                (path / name).unlink()
 
 
 def _refuse_to_overwrite(path: Path) -> None:

@@ -7,18 +7,15 @@ row ``[id, type, digest, dialect, walkthrough]`` for each game, then for each ga
 facts, which are the bytes that the digest is made of.
 """
 
-import contextlib
 import gzip
 import json
-import os
-import tempfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import GameError, HolderGymError, UnknownNameError
-from ..files import open_file, read_file
+from ..files import open_file, read_file, replace_file
 from ..panel import Panel
 from .dialect import Dialect
 from .game import StoredGame, make_task
@@ -81,7 +78,11 @@ def write_pack(path: Path, panels: Iterable[PackedPanel]) -> None:
         entries.append({**entry, "sha256": panel.sha256, "bytes": len(member)})
         members.append(member)
     header = _compress(_to_json({"format": FORMAT, "version": VERSION, "panels": entries}) + b"\n")
-    _replace(path, b"".join([header, *members]))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, b"".join([header, *members]))
+    except OSError as error:
+        raise HolderGymError(f"{path}: cannot be written ({error.strerror}): choose another file") from None
 
 
 def list_panels(path: Path) -> tuple[str, ...]:
@@ -188,21 +189,3 @@ def _compress(content: bytes) -> bytes:
 
 def _to_json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Writes beside the target and then renames, so that nobody ever reads half a pack."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-            raise
-    except OSError as error:
-        raise HolderGymError(f"{path}: cannot be written ({error.strerror}): choose another file") from None

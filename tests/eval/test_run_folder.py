@@ -113,13 +113,23 @@ def test_a_folder_of_something_else_is_not_touched(play, folder: Path) -> None:
     assert [entry.name for entry in folder.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("left", [[], [".lock"], [".lock", ".config.toml.new"], [".lock", "config.toml"]])
+@pytest.mark.parametrize(
+    "left",
+    [
+        [],
+        [".lock"],
+        [".lock", ".config.toml.0a1b.new"],
+        [".lock", "config.toml"],
+        [".lock", "config.toml", ".manifest.json.ff.new"],
+    ],
+)
 def test_a_run_killed_in_its_first_moments_begins_again(play, folder: Path, left: list[str]) -> None:
     folder.mkdir(parents=True)
     for name in left:
         (folder / name).write_text("half")
     play(*range(6))
     assert read_run(folder).complete
+    assert not list(folder.glob(".*.new"))
 
 
 def test_a_folder_that_cannot_be_made(plan, session, tmp_path: Path) -> None:

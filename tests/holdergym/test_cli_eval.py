@@ -198,7 +198,7 @@ def test_a_run_killed_before_its_manifest_does_not_go_on_as_another_one(tmp_path
     holdergym("eval", "--agent", "expert", "--limit", "4", "--quiet", "--out", run)
     for name in ("manifest.json", "episodes.jsonl", "summary.json"):
         (run / name).unlink()
-    (run / ".manifest.json.new").write_text('{"schema": 1')
+    (run / ".manifest.json.5f.new").write_text('{"schema": 1')
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     message = holdergym("eval", "--resume", "--out", run, code=2)
     assert "a run was begun there and killed before it was set up" in message
