@@ -1,6 +1,6 @@
 """What a run in ALFWorld plays in."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import gymnasium
 
@@ -27,6 +27,11 @@ def open_alfworld_arena(config: EvalConfig) -> Arena:
     panel = cut_panel(config, games.panel)
     engine = config.engine or "native"
     max_steps = config.max_steps or MAX_STEPS
+    if config.engine_limits is not None and engine != "textworld":
+        raise ConfigError(
+            f"engine {engine!r} has no limits to set: leave out engine_limits, or give --engine textworld"
+        )
+    limits = None if config.engine_limits is None else asdict(config.engine_limits)
     agent = make_alfworld_agent(config.agent, games)
     _require_engine(engine, games, panel)
 
@@ -36,6 +41,7 @@ def open_alfworld_arena(config: EvalConfig) -> Arena:
             data=None if config.data is None else str(config.data),
             engine=engine,
             max_steps=max_steps,
+            engine_limits=limits,
         )
 
     return Arena(

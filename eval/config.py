@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ..agents import language_model_settings
 from ..agents.registry import AgentSettings, RandomSettings
+from ..envs.alfworld.stock import StockLimits
 from ..envs.settings import as_toml, digest
 
 # Settings that say where a run happens. They cannot change a number, so they are recorded in the manifest, are
@@ -18,6 +19,7 @@ CIRCUMSTANCES = (
     "workers",
     "grading.workers",
     "agent.path",
+    "engine_limits",
     *(f"agent.{key}" for key in language_model_settings.CIRCUMSTANCES),
 )
 
@@ -60,6 +62,8 @@ class EvalConfig:
         draw: Draw this many times among the tasks instead of playing each, so that some are played several times and
             some not at all. It is what many papers report; it measures less than playing each task once.
         engine: ``native`` or ``textworld`` (the stock one, hundreds of times slower); alfworld only.
+        engine_limits: Time-outs and memory of the stock engine; engine textworld only. An episode that meets one ends
+            as ``timeout`` or ``error``, which no rate counts.
         max_steps: Actions after which an episode ends as ``limit``. None takes 50 in alfworld and 5 in math_python;
             in math_retry it is the number of attempts, 3 by default. math has one.
         samples: Number of times that each task is played.
@@ -80,6 +84,7 @@ class EvalConfig:
     limit: Annotated[int, Field(ge=1)] | None = None
     draw: Annotated[int, Field(ge=1, le=100_000)] | None = None
     engine: Literal["native", "textworld"] | None = None
+    engine_limits: StockLimits | None = None
     max_steps: Annotated[int, Field(ge=1)] | None = None
     samples: Annotated[int, Field(ge=1, le=10_000)] = 1
     seed: Annotated[int, Field(ge=0)] = 0

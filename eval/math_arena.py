@@ -23,8 +23,8 @@ _DEFAULT_STEPS = {"math_retry": 3, "math_python": 5}
 
 def open_math_arena(config: EvalConfig) -> Arena:
     """Opens the problems, makes the agent, and grades all golds against themselves; see ``open_arena``."""
-    if config.engine is not None:
-        raise ConfigError(f"{config.env} has no engine to choose: leave out --engine")
+    if config.engine is not None or config.engine_limits is not None:
+        raise ConfigError(f"{config.env} has no engine to choose: leave out engine and engine_limits")
     if config.env == "math" and config.max_steps not in (None, 1):
         raise ConfigError("math has one answer an episode: leave out --max-steps, or take --env math_retry")
     grading = config.grading or GradingSettings()

@@ -9,10 +9,12 @@ from gymnasium.error import ResetNeeded
 
 from ..errors import ConfigError, UnknownNameError
 from ..panel import Panel
+from ..settings import Layer, resolve
 from ..task import Task
 from ..text_space import SharedText
 from .games import Games, open_games
 from .simulator import Observation, Simulator
+from .stock import StockLimits, StockSimulator
 
 ENGINES = ("native", "textworld")
 RENDER_MODES = ("ansi",)
@@ -57,6 +59,8 @@ class ALFWorldEnv(gymnasium.Env[str, str]):
         task_type: Keeps the tasks of one type.
         max_steps: Step limit of an episode.
         render_mode: ``ansi`` makes ``render`` return the episode's transcript so far.
+        engine_limits: Time-outs and memory of the stock engine: fields of ``StockLimits`` by name, for example
+            ``{"step_seconds": 90}``.
 
     Attributes:
         panel: The tasks that can be played.
@@ -75,6 +79,7 @@ class ALFWorldEnv(gymnasium.Env[str, str]):
         task_type: str | None = None,
         max_steps: int = 50,
         render_mode: str | None = None,
+        engine_limits: Mapping[str, float] | None = None,
     ) -> None:
         if engine not in ENGINES:
             raise UnknownNameError("engine", engine, ENGINES)
@@ -87,6 +92,7 @@ class ALFWorldEnv(gymnasium.Env[str, str]):
         self._source = (panel, data, task_type)
         self._games, self.panel = _open(*self._source)
         self._engine = engine
+        self._limits = _limits(engine, engine_limits)
         self._max_steps = max_steps
         self.render_mode = render_mode
         self.observation_space = SharedText(MAX_OBSERVATION, min_length=1, charset=CHARSET)
@@ -181,7 +187,7 @@ class ALFWorldEnv(gymnasium.Env[str, str]):
     def _live(self) -> Simulator:
         """The engine. A copy of an environment makes its own here and brings it to the same point."""
         if self._simulator is None:
-            self._simulator = _make_simulator(self._engine, self._games)
+            self._simulator = _make_simulator(self._engine, self._games, self._limits)
             if self._task is not None:
                 self._simulator.reset(self._games[self._task.id])
                 for command in self._commands:
@@ -204,14 +210,20 @@ def _open(panel: str | None, data: str | None, task_type: str | None) -> tuple[G
     return games, games.panel if task_type is None else games.panel.of_type(task_type)
 
 
-def _make_simulator(engine: str, games: Games) -> Simulator:
+def _limits(engine: str, given: Mapping[str, float] | None) -> StockLimits | None:
+    if given is None:
+        return None
+    if engine != "textworld":
+        raise ConfigError(f"engine {engine!r} has no limits to set: leave out engine_limits, or choose 'textworld'")
+    return resolve(StockLimits, [Layer("engine_limits", given)])
+
+
+def _make_simulator(engine: str, games: Games, limits: StockLimits | None) -> Simulator:
     if engine == "native":
         from .native import NativeSimulator
 
         return NativeSimulator(games.world)
-    from .stock import StockSimulator
-
-    return StockSimulator()
+    return StockSimulator(limits)
 
 
 def _printable(action: str) -> str:

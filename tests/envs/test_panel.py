@@ -11,6 +11,19 @@ def tasks(count: int) -> list[Task]:
     return [Task(f"toy/all/{i:03}", f"type {i * 6 // count}", f"{i:064x}", {"dialect": "0.4"}) for i in range(count)]
 
 
+@pytest.mark.parametrize("sizes", [(24, 18, 31, 23, 21, 17), (35, 13, 27, 16, 25, 24), (10,) * 6, (1, 99, 3)])
+def test_a_limited_panel_keeps_the_shares_of_its_types(sizes: tuple[int, ...]) -> None:
+    tasks = [Task(f"alfworld/p/{kind}-{i:02}", str(kind), "d") for kind, n in enumerate(sizes) for i in range(n)]
+    panel = Panel.of("p", tasks)
+    for count in range(1, len(tasks)):
+        kept = panel.limit(count).tasks
+        assert len(kept) == count
+        for kind, size in enumerate(sizes):
+            number = sum(task.type == str(kind) for task in kept)
+            assert abs(number - count * size / len(tasks)) < 1 + 1e-9
+            assert number or size * count < len(tasks)
+
+
 def test_the_hash_depends_on_ids_and_digests_but_not_on_order_or_name() -> None:
     panel = Panel.of("a", tasks(10))
     assert Panel.of("b", tasks(10)[::-1]).sha256 == panel.sha256

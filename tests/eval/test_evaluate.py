@@ -13,6 +13,7 @@ import pytest
 from holdergym.agents.agent import episode_seed
 from holdergym.agents.registry import ExpertSettings, ReplaySettings
 from holdergym.agents.trajectory import Outcome
+from holdergym.envs.alfworld.stock import StockLimits
 from holdergym.envs.errors import ConfigError, HolderGymError, UnknownNameError
 from holdergym.eval.config import EvalConfig
 from holdergym.eval.evaluate import evaluate
@@ -108,6 +109,15 @@ def test_both_engines_give_the_same_run(tmp_path: Path) -> None:
         ]
         played.append(sorted(untimed, key=lambda trajectory: trajectory.task_id))
     assert played[0] == played[1]
+
+
+@pytest.mark.stock
+def test_limits_of_the_stock_engine_are_circumstances(tmp_path: Path) -> None:
+    config = EvalConfig(limit=1, max_steps=1, engine="textworld", out=tmp_path / "run")
+    run = evaluate(replace(config, engine_limits=StockLimits(start_seconds=0.001)))
+    assert [result.outcome for result in run.results] == [Outcome.TIMEOUT]
+    assert "engine_limits" not in (tmp_path / "run" / "config.toml").read_text()
+    assert evaluate(config, resume=True).complete
 
 
 @pytest.fixture

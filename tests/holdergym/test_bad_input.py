@@ -58,6 +58,12 @@ COMMAND_LINES = [
     (["games", "generate", "--out", ""], "'--out': it is empty"),
     (["games", "generate", "--seed", "-1", "--out", "OUT"], "-1 is not in the range"),
     (["games", "generate", "--count", "1000000000", "--out", "OUT"], "is more than 100,000: generate several panels"),
+    (["eval", "--set", "engine_limits.games=3", "--out", "OUT"], "engine 'native' has no limits to set"),
+    (["eval", "--set", "engine_limits.step_second=3", "--out", "OUT"], "did you mean 'step_seconds'?"),
+    (
+        ["eval", "--set", "engine_limits.step_seconds=0", "--engine", "textworld", "--out", "OUT"],
+        "the limit 'step_seconds' of the stock engine must be positive, not 0",
+    ),
     (["eval", "--limit", "0", "--out", "OUT"], "'limit' (from --limit): input should be greater than or equal to 1"),
     (["eval", "--limit", "-3", "--out", "OUT"], "not -3"),
     (["eval", "--limit", "many", "--out", "OUT"], "'many' is not a valid integer"),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import gymnasium
@@ -20,7 +21,7 @@ from gymnasium.utils.env_checker import check_env
 from holdergym.envs.alfworld.env import ALFWorldEnv
 from holdergym.envs.alfworld.games import open_games
 from holdergym.envs.alfworld.planner import shortest_plan
-from holdergym.envs.alfworld.simulator import SimulatorError
+from holdergym.envs.alfworld.simulator import SimulatorError, SimulatorTimeout
 from holdergym.envs.alfworld.state import NOTHING_HAPPENS
 from holdergym.envs.alfworld.stock import StockSimulator, missing_parts
 from holdergym.envs.errors import ConfigError, UnknownNameError
@@ -302,3 +303,24 @@ def test_the_package_exports_what_the_readme_uses() -> None:
     assert holdergym.envs.ALFWorldEnv is ALFWorldEnv
     with pytest.raises(AttributeError, match="no attribute 'ALFWorldEnvs'"):
         holdergym.envs.ALFWorldEnvs  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"engine_limits": {"games": 3}}, "engine 'native' has no limits to set"),
+        ({"engine": "textworld", "engine_limits": {"game": 3}}, "did you mean 'games'"),
+        ({"engine": "textworld", "engine_limits": {"games": "3"}}, "'games' .* valid integer"),
+        ({"engine": "textworld", "engine_limits": {"games": 0}}, "'games' of the stock engine must be positive"),
+    ],
+)
+def test_wrong_limits_of_the_engine_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ALFWorldEnv(**settings)
+
+
+@pytest.mark.stock
+def test_limits_of_the_engine_reach_it() -> None:
+    env = gymnasium.make("holdergym/ALFWorld-v0", engine="textworld", engine_limits={"start_seconds": 0.001})
+    with closing(env), pytest.raises(SimulatorTimeout, match=r"did not start within 0\.001 s"):
+        env.reset(seed=0)
