@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..agents.language_model_settings import LanguageModelSettings
 from ..eval.failures import failure_lines
 from ..eval.metrics import Metrics
 from ..eval.run import Run
@@ -112,7 +113,7 @@ def _board(runs: Sequence[Run]) -> Board:
 def _row(run: Run, varying: Sequence[str]) -> Row:
     overall, by_type = break_down(run)
     settings = _settings(run)
-    notes = [f"{name} {settings[name]}" for name in varying]
+    notes = [f"{name} {settings[name]}" for name in varying if name in settings]
     if run.config.samples > 1:
         notes.append(f"{run.config.samples} samples a task")
     if overall.missing:
@@ -138,9 +139,23 @@ def _rank(row: Row) -> tuple[float, str, str]:
 
 def _varying_settings(runs: Sequence[Run]) -> list[str]:
     """Names of the conditions that are not the same in all rows, so that each row must state its own."""
-    settings = [_settings(run) for run in runs]
-    return [name for name in settings[0] if len({each[name] for each in settings}) > 1]
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in _settings(run).items():
+            values.setdefault(name, set()).add(value)
+    return [name for name, found in values.items() if len(found) > 1]
 
 
 def _settings(run: Run) -> dict[str, str]:
-    return {"max_steps": str(run.config.max_steps), "engine": run.config.engine}
+    """The conditions of a run, and the versions of what could change its numbers."""
+    config = run.config
+    settings = {"max_steps": str(config.max_steps), "engine": str(config.engine)}
+    packages = ["holdergym"]
+    packages += ["alfworld", "textworld"] if config.engine == "textworld" else []
+    packages += ["math-verify"] if config.env != "alfworld" else []
+    packages += ["torch", "transformers", "vllm"] if isinstance(config.agent, LanguageModelSettings) else []
+    for package in packages:
+        versions = sorted({session.versions.get(package, "") for session in run.manifest.sessions} - {""})
+        if versions:
+            settings[package] = " and ".join(versions)
+    return settings

@@ -1,4 +1,9 @@
+from dataclasses import replace
+
+from holdergym.eval.run import Run
 from holdergym.leaderboards.rows import build_boards, sorted_types, type_label
+
+from holdergym.version import __version__
 
 
 def test_the_best_run_comes_first_and_runs_without_a_rate_last(make_run) -> None:
@@ -60,6 +65,28 @@ def test_a_row_says_what_is_special_about_it(make_run) -> None:
 def test_conditions_that_all_rows_share_are_not_repeated(make_run) -> None:
     (board,) = build_boards([make_run("a", max_steps=30), make_run("b", max_steps=30)])
     assert [row.notes for row in board.rows] == [(), ()]
+
+
+def test_versions_that_differ_are_named_where_they_could_matter(make_run) -> None:
+    old = [make_run("old"), make_run("mixed"), make_run("new"), make_run("stock", engine="textworld")]
+    changes = [{"holdergym": "0.0.1"}, {}, {"torch": "1.0"}, {"textworld": "1.6"}]
+    runs = [with_versions(run, change) for run, change in zip(old, changes, strict=True)]
+    mixed = runs[1].manifest
+    sessions = (*mixed.sessions, replace(mixed.sessions[0], versions={"holdergym": "0.0.1"}))
+    runs[1] = replace(runs[1], manifest=replace(mixed, sessions=sessions))
+    (board,) = build_boards(runs)
+    notes = {row.run: row.notes for row in board.rows}
+    assert notes == {
+        "old": ("engine native", "holdergym 0.0.1"),
+        "mixed": ("engine native", f"holdergym 0.0.1 and {__version__}"),
+        "new": ("engine native", f"holdergym {__version__}"),
+        "stock": ("engine textworld", f"holdergym {__version__}"),
+    }
+
+
+def with_versions(run: Run, change: dict[str, str]) -> Run:
+    sessions = tuple(replace(each, versions=each.versions | change) for each in run.manifest.sessions)
+    return replace(run, manifest=replace(run.manifest, sessions=sessions))
 
 
 def test_the_columns_are_those_of_the_published_tables() -> None:
