@@ -12,7 +12,20 @@ from ..envs.errors import HolderGymError, UnknownNameError
 from ..version import __version__
 from .terminal import open_streams, visible
 
-VERBS = ("doctor", "eval", "games", "leaderboard", "list", "methods", "play", "problems", "quickstart", "view")
+VERBS = (
+    "compare",
+    "doctor",
+    "eval",
+    "games",
+    "leaderboard",
+    "list",
+    "methods",
+    "play",
+    "power",
+    "problems",
+    "quickstart",
+    "view",
+)
 
 # As a shell reports a program that SIGPIPE ended.
 _BROKEN_PIPE = 141

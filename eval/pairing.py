@@ -1,0 +1,101 @@
+"""Two agents over the same tasks: the difference of their success rates, its interval and its test. Pure functions."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .at_k import Attempts
+from .bootstrap import bootstrap_mean
+from .differences import paired_difference
+from .intervals import Interval
+from .significance import mcnemar, paired_permutation
+from .value import Value
+
+MCNEMAR = "mcnemar_exact"
+PERMUTATION = "paired_permutation"
+TANGO = "tango"
+CLUSTER_BOOTSTRAP = "cluster_bootstrap"
+NO_PAIR = "no task was finished by both"
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Two runs over the tasks that both have finished at least once.
+
+    Attributes:
+        tasks: Number of these tasks.
+        left_out: Tasks that only one of the runs, or none, has finished.
+        first: Success rate of the first, a mean over tasks, each with the same weight.
+        second: The same of the second.
+        difference: second - first.
+        interval: 95% interval of the difference.
+        interval_method: ``tango`` where each task was played once by both, or all tasks differ by 0 or by 1; else
+            ``cluster_bootstrap``.
+        better_first: Tasks that the first won more often; where each is played once, those that only the first won.
+        better_second: The same of the second.
+        test: ``mcnemar_exact`` where each task was played once by both, else ``paired_permutation``.
+        p: Two-sided p-value of the test that there is no difference.
+    """
+
+    tasks: int
+    left_out: int
+    first: Value
+    second: Value
+    difference: Value
+    interval: Interval
+    interval_method: str
+    better_first: int
+    better_second: int
+    test: str
+    p: Value
+
+    @property
+    def once(self) -> bool:
+        """Whether each task was played once by both."""
+        return self.test == MCNEMAR
+
+
+def pair(first: Mapping[str, Attempts], second: Mapping[str, Attempts], *, tasks: int, seed: int = 0) -> Paired:
+    """Compares two runs task by task.
+
+    Args:
+        first: By task what the first agent did; tasks that it has not finished are absent.
+        second: The same of the second.
+        tasks: Number of tasks that both should have played.
+        seed: Seed of the draws, where a test or an interval needs any.
+    """
+    shared = [task_id for task_id in first if task_id in second]
+    if not shared:
+        nothing = Value.undefined(NO_PAIR)
+        undefined = Interval(math.nan, math.nan, NO_PAIR)
+        return Paired(0, tasks, nothing, nothing, nothing, undefined, TANGO, 0, 0, MCNEMAR, nothing)
+    sides = [first[task_id] for task_id in shared], [second[task_id] for task_id in shared]
+    differences = [b.won / b.samples - a.won / a.samples for a, b in zip(*sides, strict=True)]
+    better_first = sum(difference < 0 for difference in differences)
+    better_second = sum(difference > 0 for difference in differences)
+    once = all(task.samples == 1 for side in sides for task in side)
+    if once:
+        interval = paired_difference(better_first, better_second, len(shared))
+        p = mcnemar(better_first, better_second)
+    else:
+        interval = bootstrap_mean(differences, seed=seed)
+        p = paired_permutation(*sides, seed=seed).p
+    # A bootstrap sees no spread where all tasks differ alike. By nothing, or by as much as can be, they do what tasks
+    # that were played once would do.
+    alike = not once and bool(interval.cause) and differences[0] in (-1.0, 0.0, 1.0)
+    if alike:
+        interval = paired_difference(better_first, better_second, len(shared))
+    rates = [math.fsum(task.won / task.samples for task in side) / len(shared) for side in sides]
+    return Paired(
+        tasks=len(shared),
+        left_out=tasks - len(shared),
+        first=Value(rates[0]),
+        second=Value(rates[1]),
+        difference=Value(math.fsum(differences) / len(shared)),
+        interval=interval,
+        interval_method=TANGO if once or alike else CLUSTER_BOOTSTRAP,
+        better_first=better_first,
+        better_second=better_second,
+        test=MCNEMAR if once else PERMUTATION,
+        p=Value(p),
+    )

@@ -1,0 +1,115 @@
+"""Comparisons as Markdown."""
+
+from collections.abc import Sequence
+
+from ..eval.compare import Comparison, Discordant, Report, Tested
+from ..eval.metrics import measure
+from ..eval.run import Run
+from .comparison_words import (
+    counts,
+    discordant_line,
+    evidence,
+    legend,
+    letter,
+    p_value,
+    places,
+    point_interval,
+    points,
+    rate_and_count,
+    verdict,
+    warnings,
+)
+from .markdown import escape
+from .numbers import count, interval, percent
+from .rows import sorted_types, type_label
+
+
+def report_as_markdown(report: Report, shown: int) -> str:
+    """The runs as a table, then each pair under a heading.
+
+    Args:
+        report: What was compared.
+        shown: Most discordant tasks to list.
+    """
+    first = report.runs[0]
+    pairs = len(report.comparisons)
+    rows = [
+        [names[0], escape(names[1]), escape(names[2]), *_rate(run)]
+        for names, run in zip(legend(report), report.runs, strict=True)
+    ]
+    lines = [
+        f"**{escape(first.config.env)}, panel {escape(first.panel.label)}**: {len(first.panel.tasks)} tasks, "
+        f"sha256 `{first.panel.sha256[:12]}`",
+        "",
+        *_table(["", "Agent", "Run", "Won", "Success %", "95% interval"], rows, left=3),
+    ]
+    for comparison in report.comparisons:
+        lines += ["", *_comparison(report, comparison, pairs, shown)]
+    return "\n".join(lines) + "\n"
+
+
+def _rate(run: Run) -> tuple[str, str, str]:
+    metrics = measure(run.results, len(run.panel.tasks), expected=run.expected)
+    return count(metrics), percent(metrics.success_rate), interval(metrics.interval)
+
+
+def _comparison(report: Report, comparison: Comparison, pairs: int, shown: int) -> list[str]:
+    first, second = letter(comparison.first), letter(comparison.second)
+    overall = comparison.overall
+    lines = [f"### {first} and {second}", "", f"**{verdict(overall, first, second)}**"]
+    if overall.paired.p.defined:
+        lines.append(f"{evidence(overall, pairs)}. Tasks: {counts(overall.paired, first, second)}.")
+    found = warnings(comparison, first, second)
+    lines += ["", *(f"- {escape(warning)}" for warning in found)] if found else []
+    headers = ["Type", "Tasks", f"{first} %", f"{second} %", f"{second} - {first}", "95% interval"]
+    headers += [f"{first} better", f"{second} better", "p", "p (Holm)"]
+    kinds = sorted_types(comparison.by_type)
+    rows = [_type_row(escape(type_label(kind)), comparison.by_type[kind]) for kind in kinds]
+    lines += ["", *_table(headers, rows, left=1)]
+    if comparison.discordant:
+        lines += ["", *_discordant(report, comparison, comparison.discordant, shown)]
+    return lines
+
+
+def _type_row(name: str, tested: Tested) -> list[str]:
+    paired = tested.paired
+    return [
+        name,
+        str(paired.tasks),
+        rate_and_count(paired, paired.first),
+        rate_and_count(paired, paired.second),
+        points(paired.difference),
+        point_interval(paired.interval),
+        str(paired.better_first),
+        str(paired.better_second),
+        p_value(paired.p),
+        p_value(tested.adjusted_p),
+    ]
+
+
+def _discordant(report: Report, comparison: Comparison, found: Sequence[Discordant], shown: int) -> list[str]:
+    first, second = letter(comparison.first), letter(comparison.second)
+    rows = []
+    for task in found[:shown]:
+        name, did_first, did_second = discordant_line(task)
+        rows.append(
+            [
+                escape(name),
+                _link(did_first, places(report.runs[comparison.first], task.first)),
+                _link(did_second, places(report.runs[comparison.second], task.second)),
+            ]
+        )
+    lines = _table([f"Discordant tasks ({len(found)})", first, second], rows, left=3)
+    if len(found) > shown:
+        lines += ["", f"{len(found) - shown} more are not listed."]
+    return lines
+
+
+def _link(text: str, place: str) -> str:
+    """What happened, with the file and line of the episode."""
+    return f"{text} ({escape(place)})"
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    rule = ["---" if number < left else "---:" for number in range(len(headers))]
+    return [f"| {' | '.join(cells)} |" for cells in (headers, rule, *rows)]

@@ -1,0 +1,124 @@
+"""Comparisons as text for a terminal."""
+
+from collections.abc import Sequence
+
+from ..eval.compare import Comparison, Discordant, Report, Tested
+from ..eval.metrics import measure
+from ..eval.run import Run
+from .comparison_words import (
+    counts,
+    discordant_line,
+    evidence,
+    legend,
+    letter,
+    p_value,
+    places,
+    point_interval,
+    points,
+    rate_and_count,
+    split,
+    verdict,
+    warnings,
+)
+from .numbers import count, interval, percent
+from .rows import sorted_types, type_label
+from .text import heading
+
+SHOWN = 10
+
+
+def report_as_text(report: Report, shown: int = SHOWN) -> str:
+    """The runs, then each pair with its verdict, its task types and its discordant tasks.
+
+    Args:
+        report: What was compared.
+        shown: Most discordant tasks to list on each side.
+    """
+    pairs = len(report.comparisons)
+    parts = [_runs(report), *(_comparison(report, comparison, pairs, shown) for comparison in report.comparisons)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _runs(report: Report) -> str:
+    from tabulate import tabulate
+
+    first = report.runs[0]
+    rows = [[*names, *_rate(run)] for names, run in zip(legend(report), report.runs, strict=True)]
+    table = tabulate(
+        rows,
+        ["", "agent", "run", "won", "rate %", "95% interval"],
+        disable_numparse=True,
+        colalign=("left", "left", "left", "right", "right", "right"),
+    )
+    title = heading(first.config.env, first.panel.label, len(first.panel.tasks), first.panel.sha256)
+    return f"{title}\n\n{table}"
+
+
+def _rate(run: Run) -> tuple[str, str, str]:
+    metrics = measure(run.results, len(run.panel.tasks), expected=run.expected)
+    return count(metrics), percent(metrics.success_rate), interval(metrics.interval)
+
+
+def _comparison(report: Report, comparison: Comparison, pairs: int, shown: int) -> str:
+    first, second = letter(comparison.first), letter(comparison.second)
+    overall = comparison.overall
+    lines = [f"{first} and {second}", "", verdict(overall, first, second)]
+    if overall.paired.p.defined:
+        lines += [f"{evidence(overall, pairs)}.", f"Tasks: {counts(overall.paired, first, second)}."]
+    lines += warnings(comparison, first, second)
+    lines += ["", _types(comparison, first, second)]
+    lines += _discordant(report, comparison, shown)
+    return "\n".join(lines)
+
+
+def _types(comparison: Comparison, first: str, second: str) -> str:
+    from tabulate import tabulate
+
+    headers = [
+        "type", "tasks", f"{first} %", f"{second} %", f"{second} - {first}", "95% interval", f"{first} better",
+        f"{second} better", "p", "p (Holm)", "",
+    ]  # fmt: skip
+    rows = [_type_row(type_label(kind), comparison.by_type[kind]) for kind in sorted_types(comparison.by_type)]
+    return tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * (len(headers) - 2), "left"))
+
+
+def _type_row(name: str, tested: Tested) -> list[str]:
+    paired = tested.paired
+    return [
+        name,
+        str(paired.tasks),
+        rate_and_count(paired, paired.first),
+        rate_and_count(paired, paired.second),
+        points(paired.difference),
+        point_interval(paired.interval),
+        str(paired.better_first),
+        str(paired.better_second),
+        p_value(paired.p),
+        p_value(tested.adjusted_p),
+        "different" if tested.different else "cannot tell apart" if paired.p.defined else "",
+    ]
+
+
+def _discordant(report: Report, comparison: Comparison, shown: int) -> list[str]:
+    lines: list[str] = []
+    for number, found in zip((comparison.first, comparison.second), split(comparison.discordant), strict=True):
+        if found:
+            lines += ["", f"Tasks with which {letter(number)} did better: {len(found)}"]
+            lines += _listed(report, comparison, found, shown)
+    return lines
+
+
+def _listed(report: Report, comparison: Comparison, found: Sequence[Discordant], shown: int) -> list[str]:
+    first, second = letter(comparison.first), letter(comparison.second)
+    lines = []
+    for task in found[:shown]:
+        name, did_first, did_second = discordant_line(task)
+        lines += [
+            f"  {name}",
+            f"    {first} {did_first}  {places(report.runs[comparison.first], task.first)}",
+            f"    {second} {did_second}  {places(report.runs[comparison.second], task.second)}",
+        ]
+    if len(found) > shown:
+        more = f"and {len(found) - shown} more" if shown else "not listed"
+        lines.append(f"  {more}: --discordant {len(found)} or --format json lists them all")
+    return lines

@@ -1,0 +1,81 @@
+"""Two agents over the same tasks: which test, which interval, and what is left out."""
+
+import numpy as np
+import pytest
+from holdergym.eval.at_k import Attempts
+from holdergym.eval.bootstrap import bootstrap_mean
+from holdergym.eval.differences import paired_difference
+from holdergym.eval.pairing import NO_PAIR, pair
+from holdergym.eval.significance import mcnemar, paired_permutation
+
+from .coverage import Rng, coverage, won_counts
+
+
+def once(won: str) -> dict[str, Attempts]:
+    """A run in which each task was played once: ``1`` for won, ``0`` for not, ``-`` for not finished."""
+    return {f"t{number}": Attempts(1, int(did)) for number, did in enumerate(won) if did != "-"}
+
+
+def test_one_attempt_a_task_is_mcnemar_s_case() -> None:
+    found = pair(once("1100110"), once("1011111"), tasks=7)
+    assert found.once
+    assert (found.better_first, found.better_second, found.tasks, found.left_out) == (1, 3, 7, 0)
+    assert (found.first.value, found.second.value) == pytest.approx((4 / 7, 6 / 7))
+    assert found.difference.value == pytest.approx(2 / 7)
+    assert found.p.value == mcnemar(1, 3)
+    assert (found.interval, found.interval_method) == (paired_difference(1, 3, 7), "tango")
+
+
+def test_several_attempts_are_compared_by_their_rates() -> None:
+    first = {"a": Attempts(4, 1), "b": Attempts(4, 2), "c": Attempts(4, 4), "d": Attempts(4, 0)}
+    second = {"a": Attempts(2, 2), "b": Attempts(4, 3), "c": Attempts(4, 4), "d": Attempts(1, 0)}
+    found = pair(first, second, tasks=4)
+    assert not found.once
+    assert (found.better_first, found.better_second) == (0, 2)
+    assert found.difference.value == pytest.approx((0.75 + 0.25) / 4)
+    assert found.p.value == paired_permutation([*first.values()], [*second.values()]).p
+    assert found.interval == bootstrap_mean([0.75, 0.25, 0.0, 0.0])
+
+
+def test_only_tasks_that_both_finished_are_compared() -> None:
+    found = pair(once("11-0"), once("1-10"), tasks=5)
+    assert (found.tasks, found.left_out, found.better_first, found.better_second) == (2, 3, 0, 0)
+    nothing = pair(once("1-"), once("-1"), tasks=2)
+    assert (nothing.tasks, nothing.left_out) == (0, 2)
+    assert nothing.p.cause == nothing.difference.cause == nothing.interval.cause == NO_PAIR
+
+
+@pytest.mark.parametrize(("first", "second", "low", "high"), [(4, 0, -1.0, -0.4), (0, 4, 0.4, 1.0), (4, 4, -0.4, 0.4)])
+def test_rates_that_all_differ_alike_still_have_an_interval(first: int, second: int, low: float, high: float) -> None:
+    sides = [{str(task): Attempts(4, won) for task in range(10)} for won in (first, second)]
+    found = pair(*sides, tasks=10)
+    assert found.interval_method == "tango"
+    assert low <= found.interval.low <= found.difference.value <= found.interval.high <= high
+    quarter = pair(*({str(task): Attempts(4, won) for task in range(10)} for won in (1, 2)), tasks=10)
+    assert "no spread" in quarter.interval.cause
+    assert quarter.p.value == pytest.approx(2 / 2**10)
+
+
+@pytest.mark.parametrize(("gain", "likeness"), [(0.1, 0.3), (0.05, 0.0)])
+def test_95_percent_of_the_intervals_hold_the_true_difference(gain: float, likeness: float) -> None:
+    """Both agents find the same tasks hard: the tasks' rates are drawn, and the second agent gains on each."""
+
+    def interval(rng: Rng):
+        hard = won_counts(rng, 134, 1000, 0.5, likeness) / 1000 * (1 - gain)
+        sides = [
+            {str(task): Attempts(4, int(won)) for task, won in enumerate(rng.binomial(4, rates))}
+            for rates in (hard, hard + gain)
+        ]
+        return pair(*sides, tasks=134).interval
+
+    # 3.5 standard errors of 500 runs beside 93% and 97%.
+    assert 0.93 - 0.035 <= coverage(interval, gain, 500, seed=5) <= 0.97 + 0.025
+
+
+def test_the_order_of_the_runs_turns_the_sign() -> None:
+    rng = np.random.default_rng(0)
+    sides = [{str(task): Attempts(5, int(rng.integers(0, 6))) for task in range(40)} for _ in range(2)]
+    there, back = pair(*sides, tasks=40), pair(*sides[::-1], tasks=40)
+    assert back.difference.value == pytest.approx(-there.difference.value)
+    assert back.p.value == pytest.approx(there.p.value)
+    assert (-back.interval.high, -back.interval.low) == pytest.approx(there.interval[:2], abs=0.01)

@@ -1,0 +1,98 @@
+"""Comparisons as text, Markdown and JSON: every number, every warning, no markup from a name."""
+
+import json
+import re
+
+import pytest
+from holdergym.eval.compare import compare_runs
+from holdergym.eval.value import Value
+from holdergym.leaderboards.comparison_json import report_as_json
+from holdergym.leaderboards.comparison_markdown import report_as_markdown
+from holdergym.leaderboards.comparison_text import report_as_text
+from holdergym.leaderboards.comparison_words import letter, p_value, points, verdict
+
+NASTY = "<b>|`x`\x1b[31m"
+
+
+@pytest.fixture
+def report(make_run):
+    return compare_runs([make_run("first", "walker", won=3), make_run("second", "expert", won=12)])
+
+
+def test_text_says_who_wins_by_how_much_and_where(report) -> None:
+    text = report_as_text(report, 4)
+    assert "B wins more often than A (B - A: +75.0 points, 95% interval [" in text
+    assert "Exact McNemar test, two-sided, p = 0.004" in text
+    assert "Tasks: both won 3, only A 0, only B 9, neither 0." in text
+    assert re.search(r"^A +walker +\S*first +3/12 +25\.0 +\[8\.9, 53\.2\]$", text, re.MULTILINE)
+    assert re.search(
+        r"^Pick +4 +25\.0 +100\.0 +\+75\.0 .* 0 +3 +0\.250 +0\.750  cannot tell apart$", text, re.MULTILINE
+    )
+    assert "Tasks with which B did better: 9" in text
+    assert re.search(r"A limit  \S+/first/episodes\.jsonl:4$", text, re.MULTILINE)
+    assert "and 5 more: --discordant 9 or --format json lists them all" in text
+
+
+def test_agents_that_are_alike_cannot_be_told_apart(make_run) -> None:
+    text = report_as_text(compare_runs([make_run("a", won=6), make_run("b", won=7)]))
+    assert "Cannot tell A and B apart on 12 tasks (B - A: +8.3 points, 95% interval [-" in text
+
+
+def test_warnings(make_run) -> None:
+    runs = [make_run("a", won=6, failed=2), make_run("b", won=6, missing=1, max_steps=20, samples=2)]
+    text = report_as_text(compare_runs(runs, anyway=True))
+    assert "Played under different conditions, so a difference need not be the agents': max_steps: 50 and 20." in text
+    assert "The agents' settings differ: samples: 1 and 2." in text
+    assert "2 tasks left out that A or B has not finished." in text
+    assert re.search(r"counted as not won instead: \S+ points on 12 tasks, p = \d", text)
+
+
+def test_markdown_is_a_table_for_each_pair(make_run) -> None:
+    runs = [make_run("a", NASTY, won=3), make_run("b", won=9), make_run("c", won=12)]
+    lines = report_as_markdown(compare_runs(runs), 2).splitlines()
+    assert [line for line in lines if line.startswith("### ")] == ["### A and B", "### A and C", "### B and C"]
+    assert sum("after Holm's correction for 3 pairs" in line for line in lines) == 3
+    blocks = "\n".join(lines).split("\n\n")
+    tables = [block.splitlines() for block in blocks if block.startswith("|")]
+    assert len(tables) == 1 + 2 * 3
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table}) == 1
+    assert "<b>" not in "\n".join(lines)
+    assert "4 more are not listed." in lines
+
+
+def test_json_has_everything_in_full(report) -> None:
+    found = json.loads(report_as_json(report), parse_constant=pytest.fail)
+    (comparison,) = found["comparisons"]
+    assert comparison["overall"]["p"] == 2 / 2**9
+    assert comparison["overall"]["interval"]["method"] == "tango"
+    assert comparison["overall"]["different"] is True
+    assert len(comparison["discordant"]) == 9
+    assert comparison["discordant"][0]["first"] == {
+        "won": 0,
+        "finished": 1,
+        "outcomes": ["limit"],
+        "file": str(report.runs[0].folder / "episodes.jsonl"),
+        "lines": [4],
+    }
+    assert set(comparison["by_type"]) == {task.type for task in report.runs[0].panel.tasks}
+    assert comparison["mismatches"] == []
+
+
+def test_json_of_runs_that_share_no_finished_task(make_run) -> None:
+    report = compare_runs([make_run("a", won=0, failed=12), make_run("b", won=3)])
+    found = json.loads(report_as_json(report), parse_constant=pytest.fail)["comparisons"][0]["overall"]
+    assert (found["p"], found["interval"], found["tasks"]) == (None, None, 0)
+    assert found["undefined"]["p"] == "no task was finished by both"
+    assert verdict(report.comparisons[0].overall, "A", "B") == (
+        "Nothing can be said of A and B: no task was finished by both."
+    )
+    assert "Nothing can be said of A and B" in report_as_text(report)
+    assert "Nothing can be said of A and B" in report_as_markdown(report, 5)
+
+
+def test_how_numbers_are_written() -> None:
+    assert [p_value(Value(p)) for p in (1.0, 0.0341, 0.00012, 0.0)] == ["1.000", "0.034", "1.2e-04", "0.0e+00"]
+    assert [points(Value(d)) for d in (0.03, -0.5, 0.0, -0.0)] == ["+3.0", "-50.0", "+0.0", "+0.0"]
+    assert points(Value.undefined("no")) == p_value(Value.undefined("no")) == "-"
+    assert [letter(n) for n in (0, 25, 26)] == ["A", "Z", "R27"]
