@@ -78,10 +78,12 @@ class Parsed(NamedTuple):
 
 _THINK_OPEN = re.compile(r"<think>", re.IGNORECASE)
 _THINK_CLOSE = re.compile(r"</think>", re.IGNORECASE)
-_TAGGED = re.compile(r"<action>(.*?)</action>", re.IGNORECASE | re.DOTALL)
 _TAG_OPEN = re.compile(r"<action>", re.IGNORECASE)
+_TAG_CLOSE = re.compile(r"</action>", re.IGNORECASE)
 _LINE = re.compile(r"^[ \t]*action:(.*)$", re.IGNORECASE | re.MULTILINE)
 _LEAST_LIKENESS = 0.6
+# No command of the games is nearly as long, and likeness takes time with the square of the length.
+_LONGEST_COMMAND = 200
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -103,7 +105,7 @@ def parse_reply(reply: str, rule: Rule, cut: bool = False) -> Parsed:
         case Rule.WHOLE:
             return Parsed(rest.strip(), remarks)
         case Rule.TAGS:
-            found = _TAGGED.findall(rest)
+            found = _tagged(rest)
             missing = Remark.UNCLOSED_ACTION if _TAG_OPEN.search(rest) else Remark.NO_ACTION
         case Rule.LINE:
             found = _LINE.findall(rest)
@@ -120,11 +122,23 @@ def parse_reply(reply: str, rule: Rule, cut: bool = False) -> Parsed:
     return Parsed(commands[0], remarks)
 
 
+def _tagged(text: str) -> list[str]:
+    """What stands between tags. Each tag is looked for from where the last one ended, so the time is linear."""
+    found: list[str] = []
+    end = 0
+    while (opening := _TAG_OPEN.search(text, end)) and (closing := _TAG_CLOSE.search(text, opening.end())):
+        found.append(text[opening.end() : closing.start()])
+        end = closing.end()
+    return found
+
+
 def nearest_command(command: str, commands: Sequence[str]) -> str | None:
     """The admissible command that is most like another text, or None if none is alike at all.
 
     Likeness is that of ``difflib``; of several equally alike commands the first in order is taken.
     """
+    if len(command) > _LONGEST_COMMAND:
+        return None
     likeness = difflib.SequenceMatcher(b=command)
     best, best_ratio = None, _LEAST_LIKENESS
     for candidate in commands:

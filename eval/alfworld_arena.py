@@ -7,7 +7,7 @@ import gymnasium
 from ..agents.registry import make_alfworld_agent
 from ..envs.alfworld.dialect import Dialect
 from ..envs.alfworld.env import ALFWorldEnv
-from ..envs.alfworld.games import Games, open_games
+from ..envs.alfworld.games import Games, find_source, open_games
 from ..envs.alfworld.planner import shortest_plan
 from ..envs.alfworld.stock import require_stock
 from ..envs.alfworld.tree import LeftOut
@@ -48,6 +48,7 @@ def open_alfworld_arena(config: EvalConfig) -> Arena:
         config=replace(config, panel=games.panel.name, engine=engine, max_steps=max_steps),
         panel=panel,
         dialect="+".join(sorted({task.metadata["dialect"] for task in panel.tasks})),
+        source=find_source(panel.name, config.data),
         agent=agent,
         make_env=make_env,
         shortest=lambda task_id: _shortest(games, task_id),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import gymnasium
 
@@ -27,6 +28,7 @@ class Arena:
         config: The settings, with everything filled in that was left open.
         panel: The tasks to play.
         dialect: Wording of the games; several are joined by ``+``. Empty for mathematics.
+        source: Where the games or problems come from, by an absolute path; None for what is generated.
         agent: Who plays. It keeps no state, so all environments may share it.
         make_env: Makes one more environment that plays the panel's tasks.
         shortest: Length of the shortest plan of a task, or None where none is known.
@@ -37,6 +39,7 @@ class Arena:
     config: EvalConfig
     panel: Panel
     dialect: str
+    source: Path | None
     agent: Agent
     make_env: Callable[[], gymnasium.Env[str, str]]
     shortest: Callable[[str], int | None]

@@ -7,9 +7,9 @@ from contextlib import closing
 from tqdm import tqdm
 
 from ..agents.agent import episode_seed
+from ..agents.language_model_settings import LanguageModelSettings
 from ..agents.rollout import EpisodeJob, roll_out
 from ..agents.trajectory import Outcome
-from ..envs.alfworld.games import find_source
 from ..envs.errors import ConfigError
 from .arena import Arena, open_arena
 from .config import EvalConfig
@@ -18,6 +18,7 @@ from .provenance import begin_session
 from .results import Slot
 from .run import Run
 from .run_folder import Plan, RunFolder
+from .tokens import write_tokens
 
 
 def evaluate(
@@ -48,7 +49,7 @@ def evaluate(
         say(note)
     agent = arena.agent
     plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint)
-    session = begin_session(find_source(arena.panel.name, config.data), arena.workers)
+    session = begin_session(arena.source, arena.workers)
     slots = plan.schedule.slots()
     with closing(agent), RunFolder(config.out, plan, session, resume=resume, say=say) as folder:
         missing = [slot for slot in slots if slot not in folder.finished]
@@ -69,7 +70,10 @@ def evaluate(
                 finished += episode.trajectory.outcome.finished
                 bar.set_postfix_str(f"won {won}/{finished}", refresh=False)
                 bar.update()
-        return folder.summarise()
+        run = folder.summarise()
+    if isinstance(config.agent, LanguageModelSettings):
+        write_tokens(run)
+    return run
 
 
 def _play(arena: Arena, slots: Sequence[Slot]) -> Generator[Episode]:

@@ -11,7 +11,7 @@ from ..envs.errors import ConfigError, HolderGymError
 from ..envs.math.answers.comparing import MIN_DIGITS
 from ..envs.math.env import MathEnv, MathPythonEnv, MathRetryEnv
 from ..envs.math.grader import RULES_VERSION, shared_grader
-from ..envs.math.problems import Problems, open_problems
+from ..envs.math.problems import Problems, find_source, open_problems
 from ..envs.math.published import PUBLISHED
 from .arena import Arena, cut_panel
 from .config import EvalConfig, GradingSettings
@@ -53,6 +53,7 @@ def open_math_arena(config: EvalConfig) -> Arena:
         config=resolved,
         panel=panel,
         dialect="",
+        source=find_source(config.panel, config.data),
         agent=agent,
         make_env=make_env,
         shortest=lambda task_id: None,

@@ -107,6 +107,21 @@ def panel_names(data: str | os.PathLike[str] | None = None) -> tuple[str, ...]:
     return tuple(sorted(published.get(path.stem, path.stem) for path in files))
 
 
+def find_source(panel: str | None = None, data: str | os.PathLike[str] | None = None) -> Path | None:
+    """Where ``open_problems`` finds a panel, as an absolute path; None for one that is generated or from the hub.
+
+    Raises:
+        HolderGymError: If nothing is there.
+    """
+    if panel is None and data is None:
+        return None
+    if panel is not None and (panel in BUILTIN_PANELS or panel.startswith(("hub:", "reasoning_gym_"))):
+        return None
+    if panel is not None and panel.endswith(SUFFIXES):
+        return Path(panel).expanduser().absolute()
+    return _find_data(panel, data).absolute()
+
+
 def _open_from(panel: str | None, data: Path) -> Problems:
     if data.is_file():
         if panel is not None and panel not in PUBLISHED and panel != data.stem:

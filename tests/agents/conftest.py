@@ -5,10 +5,13 @@ are not installed the tests are skipped and say so.
 """
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
+from holdergym.agents.agent import Conversation, Exchange
+from holdergym.envs.task import Task
 
 CHAT_TEMPLATE: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
@@ -95,3 +98,19 @@ def smollm2() -> Path:
         return find_checkpoint("smollm2-135m").folder
     except (ModelError, MissingExtraError) as error:
         pytest.skip(f"no embedded checkpoint: {error}")
+
+
+@pytest.fixture(scope="session")
+def conversation() -> Callable[[int], Conversation]:
+    """Makes a conversation of some finished turns."""
+
+    def make(turns: int) -> Conversation:
+        task = Task("alfworld/made_up/t0", "pick_clean_then_place_in_recep", "0" * 64)
+        opening = "You see 0.\n\nYour task is to: put a clean mug in desk 1."
+        history = [
+            Exchange(opening if turn == 0 else f"You see {turn}.", f"go to desk {turn}", ("help", "look"))
+            for turn in range(turns)
+        ]
+        return Conversation(task, 0, 7, history, opening if not turns else f"You see {turns}.", ("help", "look"))
+
+    return make

@@ -70,3 +70,30 @@ def test_panels_travel_between_processes() -> None:
     panel = Panel.of("a", tasks(3))
     assert pickle.loads(pickle.dumps(panel)) == panel
     assert copy.deepcopy(panel).sha256 == panel.sha256
+
+
+def test_a_drawn_panel_counts_its_draws() -> None:
+    panel = Panel.of("p", [Task(f"t{number}", "k", "0" * 64) for number in range(30)])
+    drawn = panel.draw(100, seed=1)
+    assert drawn == panel.draw(100, seed=1)
+    assert drawn.episodes == sum(drawn.draws or ()) == 100
+    assert len(drawn.tasks) <= 30
+    assert sum(drawn.draws_of(number) for number in range(len(drawn.tasks))) == 100
+    assert drawn.label == f"p[100 draws of 30, {len(drawn.tasks)} different]"
+    assert drawn.sha256 not in (panel.sha256, Panel("p", drawn.tasks, 30).sha256, panel.draw(100, seed=2).sha256)
+    assert panel.episodes == 30
+    with pytest.raises(HolderGymError, match="0 tasks cannot be drawn"):
+        panel.draw(0, seed=1)
+    with pytest.raises(ValueError, match="number of draws"):
+        Panel("p", panel.tasks, 30, (1,))
+
+
+def test_draws_are_uniform() -> None:
+    panel = Panel.of("p", [Task(f"t{number}", "k", "0" * 64) for number in range(10)])
+    counts = {task.id: 0 for task in panel.tasks}
+    for seed in range(200):
+        drawn = panel.draw(50, seed)
+        for number, task in enumerate(drawn.tasks):
+            counts[task.id] += drawn.draws_of(number)
+    # 10,000 draws: five standard deviations of a binomial with share 0.1.
+    assert all(abs(count - 1000) < 150 for count in counts.values())
