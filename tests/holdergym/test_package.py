@@ -1,6 +1,7 @@
 """What the package promises as a whole: light imports, one direction of imports, every folder installed."""
 
 import ast
+import importlib
 import subprocess
 import sys
 import tomllib
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from holdergym.envs.errors import MissingExtraError
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("envs", "agents", "eval", "training", "leaderboards")
@@ -28,11 +30,38 @@ def sources(*rooms: str) -> Iterator[tuple[str, Path]]:
             yield room, path
 
 
-@pytest.mark.parametrize("module", ["holdergym", "holdergym.envs", "holdergym.agents.scripted", "holdergym.cli"])
+LAZY = ["envs", "envs.alfworld", "envs.math", "agents", "agents.backends", "eval", "leaderboards"]
+LIGHT = ["holdergym", "holdergym.cli", "holdergym.agents.scripted", *(f"holdergym.{room}" for room in LAZY)]
+
+
+@pytest.mark.parametrize("module", LIGHT)
 def test_importing_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*sorted({HEAVY!r} & {{name.partition('.')[0] for name in sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("room", LAZY)
+def test_what_a_room_offers_is_there_and_known_to_type_checkers(room: str) -> None:
+    module = importlib.import_module(f"holdergym.{room}")
+    path = ROOT.joinpath(*room.split("."), "__init__.py")
+    (typed,) = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.If)]
+    promised = {
+        alias.name: f".{node.module}" for node in typed.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert promised == module._LAZY
+    assert set(promised) <= set(module.__all__) <= set(dir(module))
+    # A part of the package would take the place of a name that it shares, as soon as anything imports it.
+    assert not {file.stem for file in path.parent.iterdir()} & set(module.__all__)
+    for name in module.__all__:
+        try:
+            assert getattr(module, name).__name__ == name
+        except (ModuleNotFoundError, MissingExtraError):
+            assert name in {"OpenAIBackend", "TransformersBackend", "VllmBackend", "open_vllm"}
+        except AttributeError:
+            assert name in {"PROTOCOLS", "AgentSettings"}  # not a class or a function
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        module.nonsense  # noqa: B018
 
 
 def test_rooms_import_in_one_direction() -> None:
