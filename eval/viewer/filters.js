@@ -103,9 +103,12 @@ function buildFilters(changed) {
     waiting = setTimeout(changed, event.target === field("query") ? 120 : 0);
   });
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => {
-    chosen.clear();
-    for (const chip of field("outcomes").children) chip.setAttribute("aria-pressed", "false");
-    setTimeout(changed, 0); // The fields change after this event.
-  });
+}
+
+// Takes all filters, the search and the order back.
+function clearFilters() {
+  form.reset();
+  chosen.clear();
+  for (const chip of field("outcomes").children) chip.setAttribute("aria-pressed", "false");
+  refilter();
 }

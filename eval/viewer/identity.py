@@ -24,6 +24,7 @@ def identity(run: Run, notes: list[str]) -> JsonObject:
         "name": run.folder.resolve().name,
         "agent": run.manifest.agent,
         "panel": run.panel.label,
+        "panel_sha256": run.panel.sha256,
         "tasks": len(run.panel.tasks),
         "samples": run.config.samples,
         "level": LEVEL,

@@ -82,11 +82,13 @@ function scrollToSelected() {
   else if (top + ROW_HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_HEIGHT - list.clientHeight;
 }
 
+function moveTo(place) {
+  if (shown.length) select(shown[Math.min(shown.length - 1, Math.max(0, place))]);
+}
+
 function move(by) {
-  if (!shown.length) return;
   const place = shown.indexOf(selected);
-  const next = place < 0 ? (by > 0 ? 0 : shown.length - 1) : Math.min(shown.length - 1, Math.max(0, place + by));
-  select(shown[next]);
+  moveTo(place >= 0 ? place + by : by > 0 ? 0 : Infinity);
 }
 
 list.addEventListener("scroll", drawRows, { passive: true });

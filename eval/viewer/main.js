@@ -51,7 +51,7 @@ function followAddress() {
     reader.prepend(make("p", { class: "notice", role: "alert" }, `There is no episode of ${task}, sample ${sample}, on this page.`));
     return;
   }
-  if (!shown.includes(entry)) form.reset();
+  if (!shown.includes(entry)) clearFilters();
   openReader();
   if (entry !== selected) select(entry);
   if (address.has("turn")) showTurn(Number(address.get("turn")) - 1, 0);
@@ -97,8 +97,8 @@ const openHelp = () => { if (!help.open) help.showModal(); };
 const KEYS = {
   j: () => move(1),
   k: () => move(-1),
-  g: () => move(-Infinity),
-  G: () => move(Infinity),
+  g: () => moveTo(0),
+  G: () => moveTo(Infinity),
   n: () => moveTurn(1),
   p: () => moveTurn(-1),
   ArrowRight: () => moveTurn(1),
@@ -106,7 +106,7 @@ const KEYS = {
   i: nextInvalid,
   t: () => document.body.classList.toggle("unshaded"),
   d: toggleTheme,
-  x: () => form.reset(),
+  x: () => clearFilters(),
   "/": () => { goToList(); field("query").focus(); field("query").select(); },
   "?": openHelp,
   Escape: () => goBack(),
@@ -151,6 +151,7 @@ try {
 } catch { /* as above */ }
 document.body.classList.toggle("comparing", comparing);
 document.getElementById("theme").addEventListener("click", toggleTheme);
+field("clear").addEventListener("click", clearFilters);
 document.getElementById("help-open").addEventListener("click", openHelp);
 document.addEventListener("keydown", onKey);
 addEventListener("hashchange", followAddress);

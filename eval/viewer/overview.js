@@ -26,7 +26,7 @@ function drawHead() {
       make("div", { class: "who" },
         make("button", { type: "button", class: "agent", title: "About this run", onclick: () => { goBack(); openReader(); } },
           comparing && make("b", {}, RUN_MARKS[number]), run.agent),
-        make("p", {}, `${run.panel} · ${counted(run.tasks, "task")}${several}`)),
+        make("p", {}, `${run.panel} · ${counted(run.tasks, "task")}${several} · `, make("code", { title: "sha256 of the panel" }, run.panel_sha256.slice(0, 12)))),
       make("div", { class: "rate" },
         make("p", { class: "figure" }, percent(overall.rate), make("small", {}, overall.rate === null ? "" : " %")),
         make("div", {}, intervalBar(overall, RUN_MARKS[number]),
@@ -67,10 +67,12 @@ function typeTable() {
     make("thead", {}, head), make("tbody", {}, rows)));
 }
 
+const outcomesText = (run) => Object.entries(run.outcomes).map(([name, count]) => `${outcomeOf(name).name} ${count}`).join(", ");
+
 function originList(run, number) {
   return make("details", { class: "origin", open: !comparing },
     make("summary", {}, comparing ? `Where run ${RUN_MARKS[number]} comes from` : "Where this comes from"),
-    make("dl", {}, run.origin.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
+    make("dl", {}, [["Outcomes", outcomesText(run)], ...run.origin].map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
 }
 
 function crossTable() {
