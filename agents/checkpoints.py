@@ -51,12 +51,12 @@ def find_checkpoint(model: str, revision: str | None = None) -> Checkpoint:
     if model in EMBEDDED:
         return embedded_checkpoint(model)
     folder = Path(model).expanduser()
-    if folder.is_dir():
+    if model and folder.is_dir():
         if revision is not None:
             raise ModelError(f"{folder}: a folder has no revision; leave the setting out")
         _check_files(folder)
         return Checkpoint(folder.resolve().name, folder, _digest(folder))
-    if folder.exists():
+    if model and folder.exists():
         raise ModelError(f"{folder}: is a file; give the folder with config.json, the weights and the tokenizer")
     if not _HUB_ID.fullmatch(model):
         raise ModelError(

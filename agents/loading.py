@@ -65,9 +65,6 @@ def load_model(checkpoint: Checkpoint, dtype: str = "auto", device: str = "auto"
                 # Else the library refuses without a word on which they are.
                 ignore_mismatched_sizes=True,
             )
-            model = model.to(device)
-    except RuntimeError as error:
-        raise ModelError(f"{checkpoint.folder}: cannot load the model on {device}: {_brief(error)}") from None
     except Exception as error:
         if not _is_about_files(error):
             raise
@@ -83,7 +80,10 @@ def load_model(checkpoint: Checkpoint, dtype: str = "auto", device: str = "auto"
             "copy both from the same model"
         )
     assert isinstance(model, PreTrainedModel)
-    return model.eval()
+    try:
+        return model.to(device).eval()
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"cannot put {checkpoint.name} on the device {device}: {_brief(error)}") from None
 
 
 @contextlib.contextmanager
@@ -104,10 +104,11 @@ def quiet_transformers() -> Iterator[None]:
 
 def _is_about_files(error: Exception) -> bool:
     """Whether this is what the libraries raise for damaged or foreign files: some have a bare Exception for it."""
+    from huggingface_hub.errors import StrictDataclassError
     from safetensors import SafetensorError
 
-    kinds = (OSError, ValueError, LookupError, TypeError, AttributeError, ImportError, SafetensorError)
-    return isinstance(error, kinds) or type(error) is Exception
+    of_python = (OSError, ValueError, LookupError, TypeError, AttributeError, ImportError, RuntimeError)
+    return isinstance(error, (*of_python, SafetensorError, StrictDataclassError)) or type(error) is Exception
 
 
 def _and_more(names: list[str]) -> str:

@@ -101,7 +101,7 @@ def _backend(
         case VllmSettings() as engine:
             from .backends.vllm_backend import open_vllm
 
-            return partial(open_vllm, checkpoint.folder, engine)
+            return partial(open_vllm, checkpoint.folder, engine, tokenizer)
         case OpenAISettings() as server:
             return _server(server, settings.model, sends_tokens=True)
 

@@ -1,8 +1,21 @@
 """Where a response ends: stop texts, and the text that stands before them."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 Decode = Callable[[Sequence[int]], str]
+
+
+def decode_with(tokenizer: "PreTrainedTokenizerBase") -> Decode:
+    """Makes text of tokens: without special tokens, and with every blank that was drawn."""
+
+    def decode(ids: Sequence[int]) -> str:
+        return str(tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    return decode
 
 
 class StopWatch:

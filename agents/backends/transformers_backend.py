@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
@@ -18,7 +18,7 @@ from .responses import Job, ResponseRules
 from .self_check import check_decoding
 from .single_decoder import SingleDecoder
 from .slot_cache import SlotCache
-from .stopping import Decode
+from .stopping import decode_with
 
 
 class TransformersBackend:
@@ -146,15 +146,6 @@ class TransformersBackend:
             step()
         except RuntimeError as error:
             self._decoder.abandon(BackendError(f"the language model failed: {_brief(error)}"))
-
-
-def decode_with(tokenizer: PreTrainedTokenizerBase) -> Decode:
-    """Makes text of tokens: without special tokens, and with every blank that was drawn."""
-
-    def decode(ids: Sequence[int]) -> str:
-        return str(tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
-
-    return decode
 
 
 def context_length_of(model: PreTrainedModel) -> int:

@@ -1,7 +1,9 @@
 """A vLLM engine in this process, for one GPU to many."""
 
 import asyncio
+import gc
 import os
+import threading
 from concurrent.futures import Future
 from pathlib import Path
 from time import monotonic
@@ -14,8 +16,10 @@ from ..usage import Usage
 from .backend import BackendError, BackendTimeout, ContextOverflow, FinishReason, Generation, Request, TokenPrompt
 from .loop_thread import LoopThread
 from .settings import EngineArgument, VllmSettings
+from .stopping import Decode, before_stop, decode_with
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
     from vllm import RequestOutput, SamplingParams
     from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -26,15 +30,19 @@ class VllmBackend:
     Args:
         engine: The engine; it is shut down with the back end.
         loop: The event loop that it was made in.
+        decode: Makes text of tokens. The engine's own text is made piece by piece, and where a prompt ends within a
+            character it begins with some of the prompt.
 
     Attributes:
         context_length: Most tokens of prompt and response.
     """
 
-    def __init__(self, engine: "AsyncLLM", loop: LoopThread) -> None:
+    def __init__(self, engine: "AsyncLLM", loop: LoopThread, decode: Decode) -> None:
+        self._decode = decode
         self.context_length = int(engine.model_config.max_model_len)
         self._engine: AsyncLLM | None = engine
         self._loop = loop
+        self._closing = threading.Lock()
 
     def submit(self, request: Request) -> Future[Generation]:
         """Begins to answer; see ``Backend.submit``."""
@@ -44,16 +52,23 @@ class VllmBackend:
 
     def close(self) -> None:
         """Breaks off all responses and ends the engine."""
-        if self._engine is not None:
+        with self._closing:
+            engine, self._engine = self._engine, None
+            if engine is None:
+                return
             self._loop.close()
-            self._engine.shutdown()
+            engine.shutdown()
             # An engine shuts down again when it is collected, which fails when Python itself is ending.
-            self._engine = None
+            del engine
+            gc.collect()
 
     async def _answer(self, prompt_ids: tuple[int, ...], request: Request, deadline: float) -> Generation:
-        from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
+        from vllm.exceptions import VLLMError
+        from vllm.v1.engine.exceptions import EngineDeadError
 
-        assert self._engine is not None
+        engine = self._engine
+        if engine is None:
+            raise BackendError("the language model was closed")
         room = self.context_length - len(prompt_ids)
         if room < 1:
             raise ContextOverflow(f"the prompt has {len(prompt_ids)} tokens and the context {self.context_length}")
@@ -61,26 +76,41 @@ class VllmBackend:
         name = uuid4().hex
         try:
             async with asyncio.timeout(deadline - monotonic()):
-                async for output in self._engine.generate(prompt, _parameters(request, room), name):
+                async for output in engine.generate(prompt, _parameters(request, room), name):
                     if output.finished:
-                        return _generation(prompt_ids, output)
+                        return self._generation(request, prompt_ids, output)
         except TimeoutError:
             raise BackendTimeout(
                 f"no response within {request.timeout_s:g} seconds: raise the limit or the speed"
             ) from None
         except EngineDeadError:
             raise BackendError("the vLLM engine has died: start again with --resume") from None
-        except (EngineGenerateError, ValueError) as error:
+        except (VLLMError, ValueError) as error:
             raise BackendError(f"vLLM cannot answer: {' '.join(str(error).split())[:300]}") from None
         raise BackendError("vLLM ended a response without a result")
 
+    def _generation(self, request: Request, prompt_ids: tuple[int, ...], output: "RequestOutput") -> Generation:
+        [completion] = output.outputs
+        response_ids = tuple(completion.token_ids)
+        return Generation(
+            text=before_stop(self._decode(response_ids), request.sampling.stop),
+            finish=FinishReason.LENGTH if completion.finish_reason == "length" else FinishReason.STOP,
+            prompt_ids=prompt_ids,
+            response_ids=response_ids,
+            logprobs=tuple(
+                float(entry[token].logprob) for entry, token in zip(completion.logprobs, response_ids, strict=True)
+            ),
+            usage=Usage(len(prompt_ids), output.num_cached_tokens or 0, len(response_ids)),
+        )
 
-def open_vllm(folder: Path, settings: VllmSettings) -> VllmBackend:
+
+def open_vllm(folder: Path, settings: VllmSettings, tokenizer: "PreTrainedTokenizerBase") -> VllmBackend:
     """Starts an engine.
 
     Args:
         folder: The model's files.
         settings: How to run it.
+        tokenizer: The model's tokenizer, for the text of responses.
 
     Raises:
         MissingExtraError: If vLLM is not installed.
@@ -99,16 +129,22 @@ def open_vllm(folder: Path, settings: VllmSettings) -> VllmBackend:
     except TypeError as error:
         raise ModelError(f"agent.backend.engine: vLLM does not take this: {error}") from None
     loop = LoopThread("language-model")
+    # No name for the engine here: an error that a library keeps may keep this frame for ever.
+    return VllmBackend(_start(arguments, loop), loop, decode_with(tokenizer))
+
+
+def _start(arguments: object, loop: LoopThread) -> "AsyncLLM":
+    """Starts an engine in the event loop that it will live in. The loop is closed if it does not start."""
+    from vllm.exceptions import VLLMError
+
     try:
-        engine = loop.submit(_start(arguments)).result()
-    except (RuntimeError, ValueError, OSError, TimeoutError) as error:
+        return loop.submit(_made(arguments)).result()
+    except (VLLMError, RuntimeError, ValueError, OSError, TimeoutError) as error:
         loop.close()
         raise ModelError(f"the vLLM engine does not start: {' '.join(str(error).split())[:300]}") from None
-    return VllmBackend(engine, loop)
 
 
-async def _start(arguments: object) -> "AsyncLLM":
-    """Makes an engine inside the event loop that it will live in."""
+async def _made(arguments: object) -> "AsyncLLM":
     from vllm.v1.engine.async_llm import AsyncLLM
 
     return AsyncLLM.from_engine_args(arguments)
@@ -121,6 +157,8 @@ def _arguments(settings: VllmSettings) -> dict[str, EngineArgument]:
         "dtype": settings.dtype,
         "tensor_parallel_size": settings.tensor_parallel_size,
         "disable_log_stats": True,
+        # Before temperature and truncation, as with the other back ends.
+        "logprobs_mode": "raw_logprobs",
     }
     if current_platform.is_cpu():
         # As everywhere on a CPU, shorter numbers are many times slower. Compiling takes longer than most runs.
@@ -147,19 +185,4 @@ def _parameters(request: Request, room: int) -> "SamplingParams":
         seed=sampling.seed if sampling.temperature > 0 else None,
         logprobs=0,
         output_kind=RequestOutputKind.FINAL_ONLY,
-    )
-
-
-def _generation(prompt_ids: tuple[int, ...], output: "RequestOutput") -> Generation:
-    [completion] = output.outputs
-    response_ids = tuple(completion.token_ids)
-    return Generation(
-        text=completion.text,
-        finish=FinishReason.LENGTH if completion.finish_reason == "length" else FinishReason.STOP,
-        prompt_ids=prompt_ids,
-        response_ids=response_ids,
-        logprobs=tuple(
-            float(entry[token].logprob) for entry, token in zip(completion.logprobs, response_ids, strict=True)
-        ),
-        usage=Usage(len(prompt_ids), output.num_cached_tokens or 0, len(response_ids)),
     )

@@ -43,9 +43,9 @@ def settings() -> Iterator[VllmSettings]:
 
 
 @pytest.fixture(scope="module")
-def backend(tiny_checkpoint: Path, settings: VllmSettings) -> Iterator[VllmBackend]:
+def backend(tiny_checkpoint: Path, settings: VllmSettings, tiny_tokenizer) -> Iterator[VllmBackend]:  # type: ignore[no-untyped-def]
     """An engine for all tests that leave it whole."""
-    with closing(open_vllm(tiny_checkpoint, settings)) as engine:
+    with closing(open_vllm(tiny_checkpoint, settings, tiny_tokenizer)) as engine:
         yield engine
 
 
@@ -125,11 +125,11 @@ def test_a_late_response_is_broken_off_and_others_go_on(backend: VllmBackend, as
     assert fine.result(WAIT_S).response_ids
 
 
-def test_closing_breaks_off_and_a_dead_engine_is_said_to_be_dead(
-    tiny_checkpoint: Path, settings: VllmSettings, ask: MakeRequest
+def test_closing_breaks_off_and_a_dead_engine_is_said_to_be_dead(  # type: ignore[no-untyped-def]
+    tiny_checkpoint: Path, settings: VllmSettings, tiny_tokenizer, ask: MakeRequest
 ) -> None:
     before = {process.pid for process in psutil.Process().children(recursive=True)}
-    engine = open_vllm(tiny_checkpoint, settings)
+    engine = open_vllm(tiny_checkpoint, settings, tiny_tokenizer)
     with closing(engine):
         assert _answers(engine, [ask(PROMPTS[0], max_tokens=2)])
         long = [engine.submit(ask(ids, max_tokens=500, temperature=1.0)) for ids in PROMPTS]
@@ -146,14 +146,16 @@ def test_closing_breaks_off_and_a_dead_engine_is_said_to_be_dead(
     _until_gone(before)
 
 
-def test_what_does_not_start_says_so(tiny_checkpoint: Path, settings: VllmSettings, tmp_path: Path) -> None:
+def test_what_does_not_start_says_so(  # type: ignore[no-untyped-def]
+    tiny_checkpoint: Path, settings: VllmSettings, tiny_tokenizer, tmp_path: Path
+) -> None:
     with pytest.raises(ModelError, match=r"agent\.backend\.engine: vLLM does not take this"):
-        open_vllm(tiny_checkpoint, VllmSettings(engine={"max_num_sequences": 8}))
+        open_vllm(tiny_checkpoint, VllmSettings(engine={"max_num_sequences": 8}), tiny_tokenizer)
     with pytest.raises(ModelError, match="vLLM engine does not start"):
-        open_vllm(tmp_path, settings)
+        open_vllm(tmp_path, settings, tiny_tokenizer)
     # The model reads 512 tokens.
     with pytest.raises(ModelError, match="vLLM engine does not start"):
-        open_vllm(tiny_checkpoint, VllmSettings(dtype="float32", max_context=100_000))
+        open_vllm(tiny_checkpoint, VllmSettings(dtype="float32", max_context=100_000), tiny_tokenizer)
 
 
 def _answers(backend: VllmBackend, requests: list[Request]) -> list[Generation]:
