@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ..envs.wording import counted
 from ..eval.compare import Comparison, Discordant, Played, Report, Tested, episode_file
 from ..eval.intervals import Interval
 from ..eval.pairing import CLUSTER_BOOTSTRAP, MCNEMAR, PERMUTATION, TANGO, Paired
@@ -51,14 +52,11 @@ def verdict(tested: Tested, first: str, second: str) -> str:
     if not paired.interval.cause:
         found += f", 95% interval {point_interval(paired.interval)}"
     if not tested.different:
-        return f"Cannot tell {first} and {second} apart on {tasks(paired.tasks)} ({second} - {first}: {found})."
+        return (
+            f"Cannot tell {first} and {second} apart on {counted(paired.tasks, 'task')} ({second} - {first}: {found})."
+        )
     better, other = (second, first) if paired.difference.value > 0 else (first, second)
     return f"{better} wins more often than {other} ({second} - {first}: {found})."
-
-
-def tasks(count: int) -> str:
-    """``1 task``, ``134 tasks``."""
-    return f"{count} task" if count == 1 else f"{count} tasks"
 
 
 def evidence(tested: Tested, pairs: int) -> str:
@@ -94,14 +92,14 @@ def warnings(comparison: Comparison, first: str, second: str) -> list[str]:
     if comparison.sampling:
         found.append(f"The agents' settings differ: {'; '.join(plain(str(each)) for each in comparison.sampling)}.")
     if overall.left_out:
-        found.append(f"{tasks(overall.left_out)} left out that {first} or {second} has not finished.")
+        found.append(f"{counted(overall.left_out, 'task')} left out that {first} or {second} has not finished.")
     if overall.interval_method == CLUSTER_BOOTSTRAP and overall.better_first + overall.better_second < _FEW:
         found.append(f"Fewer than {_FEW} tasks differ: the bootstrap's interval is rough, the p-value is not.")
     other = comparison.overall.failed_as_lost
     if other is not None and other.p.defined:
         found.append(
             f"Failed episodes (error or timeout) are left out; counted as not won instead: "
-            f"{points(other.difference)} points on {tasks(other.tasks)}, p = {p_value(other.p)}."
+            f"{points(other.difference)} points on {counted(other.tasks, 'task')}, p = {p_value(other.p)}."
         )
     return found
 

@@ -7,6 +7,7 @@ from ..envs.wording import counted
 from ..eval.metrics import Metrics
 from .numbers import count, decimal, interval, percent, plain
 from .rows import Board, Row, type_label
+from .side_tables import SideTable, side_tables
 
 
 def boards_as_markdown(boards: Sequence[Board]) -> str:
@@ -28,7 +29,7 @@ def _board(board: Board) -> str:
     headers += ["Steps", "Invalid %", "Path eff.", "Run"]
     lines = [
         f"**{escape(board.env)}, panel {escape(board.panel)}**: {counted(board.size, 'task')}, "
-        f"sha256 `{board.panel_sha256[:12]}`, dialect {escape(board.dialect)}",
+        f"sha256 `{board.panel_sha256[:12]}`" + (f", dialect {escape(board.dialect)}" if board.dialect else ""),
         "",
         _line(headers),
         _line(["---", *["---:"] * (len(headers) - 2), "---"]),
@@ -36,7 +37,15 @@ def _board(board: Board) -> str:
         "",
         *(f"- {escape(row.agent)} ({escape(row.run)}): {'; '.join(row.notes)}" for row in board.rows if row.notes),
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    for table in side_tables(board):
+        lines += ["", f"{escape(table.title)}:", "", *_side(table)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _side(table: SideTable) -> list[str]:
+    rule = ["---" if number < table.left else "---:" for number in range(len(table.headers))]
+    rows = [[escape(cell) if number < table.left else cell for number, cell in enumerate(row)] for row in table.rows]
+    return [_line(cells) for cells in ([escape(header) for header in table.headers], rule, *rows)]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -59,4 +68,4 @@ def _cells(board: Board, row: Row) -> list[str]:
 
 
 def _type_cell(metrics: Metrics) -> str:
-    return f"{percent(metrics.success_rate)} ({count(metrics)})"
+    return f"{percent(metrics.success_rate)} ({count(metrics)}) {interval(metrics.interval)}"

@@ -4,9 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..agents.language_model_settings import LanguageModelSettings
+from ..agents.usage import Prices
+from ..envs.errors import UnknownNameError
 from ..eval.failures import failure_lines
-from ..eval.metrics import Metrics
+from ..eval.metrics import WILSON, Metrics
+from ..eval.prices import model_of
 from ..eval.run import Run
+from ..eval.spending import Spending, spending
 from ..eval.summary import break_down
 
 # The columns of the published ALFWorld tables, in their order and by their names.
@@ -32,6 +36,7 @@ class Row:
         overall: Metrics over all tasks.
         by_type: Metrics by task type.
         notes: What a reader must know of this row before comparing it, one phrase each.
+        spending: Tokens, seconds and costs.
         failures: Why episodes ended as error or timeout, the most frequent reasons first.
     """
 
@@ -42,6 +47,7 @@ class Row:
     overall: Metrics
     by_type: Mapping[str, Metrics]
     notes: tuple[str, ...]
+    spending: Spending
     failures: tuple[str, ...] = ()
 
 
@@ -68,16 +74,28 @@ class Board:
     rows: tuple[Row, ...]
 
 
-def build_boards(runs: Sequence[Run]) -> list[Board]:
+def build_boards(runs: Sequence[Run], prices: Mapping[str, Prices] | None = None) -> list[Board]:
     """Puts runs into tables, one a panel: rates over different tasks are never in one table.
 
     Panels are told apart by their hash, so two panels of one name but other games are two boards. Rows are
     sorted by success rate, those without one last; boards by panel label.
+
+    Args:
+        runs: Each once.
+        prices: What a million tokens cost, by model.
+
+    Raises:
+        UnknownNameError: If there is a price of a model that played none of the runs.
     """
+    prices = prices or {}
+    models = {model for run in runs if (model := model_of(run)) is not None}
+    for name in prices:
+        if name not in models:
+            raise UnknownNameError("model among the prices:", name, models)
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.config.env, run.panel.sha256), []).append(run)
-    boards = [_board(group) for group in groups.values()]
+    boards = [_board(group, prices) for group in groups.values()]
     return sorted(boards, key=lambda board: (board.env, board.panel, board.panel_sha256))
 
 
@@ -94,10 +112,10 @@ def sorted_types(types: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _board(runs: Sequence[Run]) -> Board:
+def _board(runs: Sequence[Run], prices: Mapping[str, Prices]) -> Board:
     first = runs[0]
     varying = _varying_settings(runs)
-    rows = [_row(run, varying) for run in runs]
+    rows = [_row(run, varying, prices) for run in runs]
     rows.sort(key=_rank)
     return Board(
         env=first.config.env,
@@ -110,12 +128,14 @@ def _board(runs: Sequence[Run]) -> Board:
     )
 
 
-def _row(run: Run, varying: Sequence[str]) -> Row:
+def _row(run: Run, varying: Sequence[str], prices: Mapping[str, Prices]) -> Row:
     overall, by_type = break_down(run)
     settings = _settings(run)
     notes = [f"{name} {settings[name]}" for name in varying if name in settings]
     if run.config.samples > 1:
         notes.append(f"{run.config.samples} samples a task")
+    if overall.method != WILSON:
+        notes.append("intervals by a bootstrap of whole tasks")
     if overall.missing:
         notes.append(f"incomplete: {overall.expected - overall.missing} of {overall.expected} episodes played")
     if overall.failed:
@@ -128,6 +148,7 @@ def _row(run: Run, varying: Sequence[str]) -> Row:
         overall=overall,
         by_type=by_type,
         notes=tuple(notes),
+        spending=spending(run.results, prices.get(model_of(run) or "")),
         failures=tuple(failure_lines(run.results)),
     )
 

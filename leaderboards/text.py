@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from ..envs.wording import counted
 from ..eval.failures import failure_lines
-from ..eval.metrics import Metrics
+from ..eval.metrics import WILSON, Metrics
 from ..eval.run import Run
-from ..eval.summary import break_down
 from .numbers import count, decimal, interval, percent, plain
-from .rows import Board, Row, sorted_types, type_label
+from .rows import Board, Row, build_boards, sorted_types, type_label
+from .side_tables import SideTable, side_tables
 
 
 def boards_as_text(boards: Sequence[Board]) -> str:
@@ -20,7 +20,8 @@ def run_as_text(run: Run) -> str:
     """The table of one run: a row a task type, and one for all."""
     from tabulate import tabulate
 
-    overall, by_type = break_down(run)
+    (board,) = build_boards([run])
+    overall, by_type = board.rows[0].overall, board.rows[0].by_type
     named = [(type_label(task_type), by_type[task_type]) for task_type in sorted_types(by_type)]
     rows = [[name, *_cells(metrics)] for name, metrics in [*named, ("all", overall)]]
     headers = ["type", "won", "rate %", "95% interval", "steps", "invalid %", "path eff.", "goal cond. %"]
@@ -32,9 +33,25 @@ def run_as_text(run: Run) -> str:
         lines += [f"  {plain(reason)}" for reason in failure_lines(run.results)]
     if overall.missing:
         lines.append(f"incomplete: {overall.missing} of {overall.expected} episodes are missing")
-    if run.config.samples > 1:
-        lines.append(f"{run.config.samples} samples a task: no interval, as these are not independent")
+    if overall.method != WILSON:
+        lines.append(f"{_repeated(run)}: intervals by a bootstrap of whole tasks, as samples of one task are alike")
+    for side in side_tables(board):
+        lines += ["", _side(side, with_names=False)]
     return "\n".join(lines) + "\n"
+
+
+def _repeated(run: Run) -> str:
+    return f"{run.config.samples} samples a task" if run.config.samples > 1 else "some tasks were drawn several times"
+
+
+def _side(table: SideTable, *, with_names: bool) -> str:
+    """A table below another one; the names are left out where there is but one run."""
+    from tabulate import tabulate
+
+    first = 0 if with_names else table.left
+    align = ["left"] * (table.left - first) + ["right"] * (len(table.headers) - table.left)
+    rows = [row[first:] for row in table.rows]
+    return f"{table.title}\n\n" + tabulate(rows, table.headers[first:], disable_numparse=True, colalign=align)
 
 
 def heading(env: str, panel: str, size: int, sha256: str) -> str:
@@ -57,6 +74,8 @@ def _board_as_text(board: Board) -> str:
         if row.notes:
             lines.append(f"{plain(row.agent)} ({plain(row.run)}): {'; '.join(row.notes)}")
         lines += [f"  {plain(reason)}" for reason in row.failures]
+    for side in side_tables(board):
+        lines += ["", _side(side, with_names=True)]
     return "\n".join(lines)
 
 

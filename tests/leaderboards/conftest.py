@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from holdergym.agents.agent import episode_seed
 from holdergym.agents.trajectory import Outcome, Trajectory, Turn
+from holdergym.agents.usage import Usage
 from holdergym.envs.panel import Panel
 from holdergym.envs.task import Task
 from holdergym.eval.config import EvalConfig
@@ -25,7 +26,10 @@ def made_up_panel(name: str = "made_up", size: int = 12, digest: str = "a") -> P
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> MakeRun:
-    """Writes a run whose first ``won`` tasks are won, the next ``failed`` end as error, the rest at the limit."""
+    """Writes a run whose first ``won`` tasks are won, the next ``failed`` end as error, the rest at the limit.
+
+    With ``usage`` each step is a reply of a language model that took so many tokens.
+    """
 
     def make(
         folder: str,
@@ -35,9 +39,12 @@ def make_run(tmp_path: Path) -> MakeRun:
         failed: int = 0,
         missing: int = 0,
         panel: Panel | None = None,
+        usage: Usage | None = None,
         **settings: object,
     ) -> Run:
         panel = panel or made_up_panel()
+        if "agent_settings" in settings:
+            settings["agent"] = settings.pop("agent_settings")
         config = EvalConfig(panel=panel.name, **{"engine": "native", "max_steps": 50, **settings})
         plan = Plan(config, panel, "0.4", agent, agent)
         with RunFolder(tmp_path / folder, plan, begin_session()) as opened:
@@ -45,14 +52,14 @@ def make_run(tmp_path: Path) -> MakeRun:
             for number, slot in enumerate(slots[: len(slots) - missing]):
                 outcome = Outcome.WON if number < won else Outcome.LIMIT
                 outcome = Outcome.ERROR if won <= number < won + failed else outcome
-                opened.append(_episode(panel, slot.task_id, slot.sample, agent, outcome))
+                opened.append(_episode(panel, slot.task_id, slot.sample, agent, outcome, usage))
             opened.summarise()
         return read_run(tmp_path / folder)
 
     return make
 
 
-def _episode(panel: Panel, task_id: str, sample: int, agent: str, outcome: Outcome) -> Episode:
+def _episode(panel: Panel, task_id: str, sample: int, agent: str, outcome: Outcome, usage: Usage | None) -> Episode:
     steps = 8 if outcome is Outcome.WON else 50
     return Episode(
         Trajectory(
@@ -62,7 +69,17 @@ def _episode(panel: Panel, task_id: str, sample: int, agent: str, outcome: Outco
             seed=episode_seed(0, task_id, sample),
             agent=agent,
             turns=tuple(
-                Turn("o", "look", step > 0, float(outcome is Outcome.WON and step == steps - 1))
+                Turn(
+                    "o",
+                    "look",
+                    step > 0,
+                    float(outcome is Outcome.WON and step == steps - 1),
+                    reply=None if usage is None else "> look",
+                    finish=None if usage is None else "stop",
+                    usage=usage,
+                    agent_seconds=0.5,
+                    env_seconds=0.25,
+                )
                 for step in range(steps)
             ),
             outcome=outcome,

@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from holdergym.eval.intervals import wilson
 from holdergym.leaderboards.csv_file import boards_as_csv
 from holdergym.leaderboards.markdown import boards_as_markdown, escape
 from holdergym.leaderboards.page import boards_as_html
@@ -80,7 +81,7 @@ def test_markdown(boards) -> None:
     table = [line for line in lines if line.startswith("|")]
     assert len({line.count("|") for line in table}) == 1
     cells = [cell.strip() for cell in table[2].strip("|").split("|")]
-    assert cells[:5] == ["expert", "12", "100.0", "[75.8, 100.0]", "100.0 (4/4)"]
+    assert cells[:5] == ["expert", "12", "100.0", "[75.8, 100.0]", "100.0 (4/4) [51.0, 100.0]"]
 
 
 def test_csv_has_every_number_in_full(boards) -> None:
@@ -91,6 +92,11 @@ def test_csv_has_every_number_in_full(boards) -> None:
     assert rows[1]["errors"] == "2"
     assert rows[0]["panel_sha256"] == boards[0].panel_sha256
     assert rows[0]["pick_two_obj_and_place.won"] == "4"
+    kind = "pick_two_obj_and_place"
+    ends = float(rows[0][f"{kind}.interval_low"]), float(rows[0][f"{kind}.interval_high"])
+    assert ends == pytest.approx(wilson(4, 4)[:2])
+    assert float(rows[0]["interval_low"]) == wilson(12, 12).low
+    assert rows[0]["interval_method"] == "wilson"
 
 
 def test_csv_of_several_panels_keeps_them_apart(make_run, panel_of) -> None:

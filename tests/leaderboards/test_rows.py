@@ -58,7 +58,7 @@ def test_a_row_says_what_is_special_about_it(make_run) -> None:
         "short": ("max_steps 30",),
         "cut": ("max_steps 50", "incomplete: 8 of 12 episodes played"),
         "failed": ("max_steps 50", "3 failed (error or timeout) and left out of the rates"),
-        "twice": ("max_steps 50", "2 samples a task"),
+        "twice": ("max_steps 50", "2 samples a task", "intervals by a bootstrap of whole tasks"),
     }
 
 
