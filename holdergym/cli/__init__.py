@@ -12,20 +12,21 @@ from ..envs.errors import HolderGymError, UnknownNameError
 from ..version import __version__
 from .terminal import open_streams, visible
 
-VERBS = (
-    "compare",
-    "doctor",
-    "eval",
-    "games",
-    "leaderboard",
-    "list",
-    "methods",
-    "play",
-    "power",
-    "problems",
-    "quickstart",
-    "view",
-)
+# Every verb and the first sentence of its help, which stands here so that the list of verbs loads none of them.
+VERBS = {
+    "compare": "Compare runs task by task: who wins more often, by how much, and is it more than chance?",
+    "doctor": "Say what is installed, which games are found, and what to do about what is missing.",
+    "eval": "Play every task of a panel once and report success rates by task type.",
+    "games": "List, verify, pack and generate ALFWorld games.",
+    "leaderboard": "Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.",
+    "list": "List environments, panels, agents, prompts and protocols.",
+    "methods": "List training methods and show their settings.",
+    "play": "Play a game yourself, or watch an agent play it.",
+    "power": "Say how many tasks a comparison needs, or what it can see with the tasks that there are.",
+    "problems": "List panels of mathematics problems and check problem files.",
+    "quickstart": "Play the built-in games with two agents and print their table by task type.",
+    "view": "Write a page that shows a run episode by episode, turn by turn.",
+}
 
 # As a shell reports a program that SIGPIPE ended.
 _BROKEN_PIPE = 141
@@ -36,6 +37,10 @@ class _Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in VERBS:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from holdergym.envs.errors import MissingExtraError
 
+from holdergym.cli import VERBS
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("envs", "agents", "eval", "training", "leaderboards")
 # What each room may import; the front door may import everything.
@@ -62,6 +64,22 @@ def test_what_a_room_offers_is_there_and_known_to_type_checkers(room: str) -> No
             assert name in {"PROTOCOLS", "AgentSettings"}  # not a class or a function
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         module.nonsense  # noqa: B018
+
+
+def test_the_list_of_verbs_is_complete_and_loads_none_of_them() -> None:
+    files = {path.stem for path in (ROOT / "holdergym" / "cli").glob("*.py")}
+    verbs = {name for name in files if "\ndef command(" in (ROOT / "holdergym" / "cli" / f"{name}.py").read_text()}
+    assert set(VERBS) == verbs
+    for verb, summary in VERBS.items():
+        help_text = importlib.import_module(f"holdergym.cli.{verb}").command.help
+        assert " ".join(help_text.split()).startswith(summary)
+    code = (
+        "import sys; from holdergym.cli import main\ntry: main(['--help'])\n"
+        "except SystemExit: print(*[n for n in sys.modules if n.startswith('holdergym.eval') or n == 'pydantic'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "quickstart" in done.stdout
+    assert done.stdout.splitlines()[-1] == ""
 
 
 def test_rooms_import_in_one_direction() -> None:
