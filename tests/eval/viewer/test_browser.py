@@ -27,7 +27,8 @@ HOSTILE = [
 CONTRAST = """() => {
   const parse = (text) => {
     const numbers = text.match(/[\\d.]+/g).map(Number);
-    return text.startsWith("color(") ? [...numbers.slice(0, 3).map((n) => n * 255), numbers[3] ?? 1] : [...numbers.slice(0, 3), numbers[3] ?? 1];
+    const scale = text.startsWith("color(") ? 255 : 1;
+    return [...numbers.slice(0, 3).map((n) => n * scale), numbers[3] ?? 1];
   };
   const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3]));
   const light = (rgb) => {

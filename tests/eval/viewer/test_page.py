@@ -43,7 +43,7 @@ def test_no_text_can_end_its_block(write_run: WriteRun) -> None:
     turn = Turn(GOAL + HOSTILE, HOSTILE, False, 0.0, reply=HOSTILE, finish="stop")
     run = write_run("hostile", [[turn]], agent=f"me {HOSTILE[:-1]}", final=HOSTILE)
     page = viewer_page([run])
-    assert page.isascii() or not re.search("[\u2028\ud83d]", page.encode("utf-8", "surrogatepass").decode("utf-8"))
+    page.encode("utf-8")  # No half of a surrogate pair is left, which could not be written.
     data = page[page.index('<script type="application/json"') : page.rindex("<script>")]
     for inside in re.findall(r'<script type="application/json" id="[\w-]+">(.*?)</script>\n', data, re.DOTALL):
         assert not set("<>&") & set(inside)
