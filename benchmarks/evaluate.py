@@ -18,7 +18,7 @@ from holdergym.agents.registry import RandomSettings, WalkthroughSettings
 from holdergym.envs.alfworld.games import open_games
 from holdergym.envs.alfworld.stock import missing_parts
 from holdergym.eval.config import EvalConfig
-from holdergym.eval.evaluate import evaluate
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.journal import read_journal
 from holdergym.eval.run import EPISODES
 

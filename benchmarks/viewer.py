@@ -16,7 +16,7 @@ from pathlib import Path
 
 from holdergym.agents.registry import RandomSettings
 from holdergym.eval.config import EvalConfig
-from holdergym.eval.evaluate import evaluate
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.viewer.page import viewer_page
 from playwright.sync_api import Browser, sync_playwright
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .at_k import avg_at_k, pass_at_k, pass_hat_k
+    from .compare import compare_runs
     from .config import EvalConfig, GradingSettings
     from .episode import Episode
     from .errors import RunError
+    from .evaluation import evaluate
     from .intervals import Interval, wilson
     from .journal import read_journal
     from .majority import maj_at_k
@@ -38,6 +40,8 @@ __all__ = [
     "Value",
     "avg_at_k",
     "break_down",
+    "compare_runs",
+    "evaluate",
     "find_protocol",
     "maj_at_k",
     "measure",
@@ -65,6 +69,8 @@ _LAZY = {
     "Value": ".value",
     "avg_at_k": ".at_k",
     "break_down": ".summary",
+    "compare_runs": ".compare",
+    "evaluate": ".evaluation",
     "find_protocol": ".protocols",
     "maj_at_k": ".majority",
     "measure": ".metrics",

@@ -7,7 +7,7 @@ import click
 
 from ..envs.settings import Layer, assignment_layer, file_layer, resolve
 from ..eval.config import EvalConfig
-from ..eval.evaluate import evaluate
+from ..eval.evaluation import evaluate
 from ..eval.protocols import protocol_layers
 from ..leaderboards.text import run_as_text
 from .paths import PATH, PATH_TEXT

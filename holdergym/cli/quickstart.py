@@ -8,7 +8,7 @@ import click
 
 from ..agents.registry import ExpertSettings, RandomSettings
 from ..eval.config import EvalConfig
-from ..eval.evaluate import evaluate
+from ..eval.evaluation import evaluate
 from ..leaderboards.rows import build_boards
 from ..leaderboards.text import boards_as_text
 from .paths import PATH

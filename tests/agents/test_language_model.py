@@ -22,7 +22,7 @@ from holdergym.agents.usage import Prices, Usage
 from holdergym.envs.alfworld.env import ALFWorldEnv
 from holdergym.envs.errors import ConfigError, HolderGymError
 from holdergym.eval.config import EvalConfig
-from holdergym.eval.evaluate import evaluate
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.run import EPISODES, SUMMARY
 
 pytestmark = pytest.mark.llm

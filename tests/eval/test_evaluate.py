@@ -16,7 +16,7 @@ from holdergym.agents.trajectory import Outcome
 from holdergym.envs.alfworld.stock import StockLimits
 from holdergym.envs.errors import ConfigError, HolderGymError, UnknownNameError
 from holdergym.eval.config import EvalConfig
-from holdergym.eval.evaluate import evaluate
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.journal import read_journal
 
 

@@ -9,7 +9,7 @@ from holdergym.agents.registry import BlankSettings, ExpertSettings, OracleSetti
 from holdergym.agents.trajectory import Outcome, Trajectory, Turn
 from holdergym.envs.errors import ConfigError, HolderGymError
 from holdergym.eval.config import EvalConfig, GradingSettings
-from holdergym.eval.evaluate import evaluate
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.math_arena import settle_cut
 from holdergym.eval.run import EPISODES
 

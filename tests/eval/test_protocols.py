@@ -8,7 +8,7 @@ from holdergym.agents.registry import ExpertSettings
 from holdergym.envs.errors import ConfigError, UnknownNameError
 from holdergym.envs.settings import Layer, resolve
 from holdergym.eval.config import EvalConfig, GradingSettings
-from holdergym.eval.evaluate import evaluate
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.protocols import PROTOCOLS, find_protocol, protocol_layers, with_protocol
 
 MODEL: dict[str, object] = {"agent": {"name": "llm", "model": "smollm2-135m"}}

@@ -18,7 +18,7 @@ from holdergym.envs.panel import Panel
 from holdergym.envs.task import Task
 from holdergym.eval.config import EvalConfig
 from holdergym.eval.episode import Episode
-from holdergym.eval.evaluate import evaluate
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.provenance import begin_session
 from holdergym.eval.run_folder import Plan, RunFolder
 from holdergym.eval.viewer.page import viewer_page
