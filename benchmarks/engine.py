@@ -23,7 +23,6 @@ from random import Random
 from statistics import median
 from typing import Any, NamedTuple
 
-from holdergym.envs.alfworld.exercises import Exercises
 from holdergym.envs.alfworld.game import Game, StoredGame
 from holdergym.envs.alfworld.game_file import make_game, read_file
 from holdergym.envs.alfworld.games import Games, build_world, find_data, open_games, panel_names
@@ -36,6 +35,7 @@ from holdergym.envs.alfworld.stock_worker import make_env
 from holdergym.envs.alfworld.tree import GAME_FILE, write_games
 from holdergym.envs.alfworld.world import World
 from holdergym.envs.errors import HolderGymError
+from lockstep.exercises import Exercises
 
 REPEATS = 7
 WALK_SECONDS = 3.0

@@ -27,15 +27,15 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from holdergym.envs.alfworld.exercises import Exercises
 from holdergym.envs.alfworld.game import Game
 from holdergym.envs.alfworld.games import find_data, open_games, panel_names
 from holdergym.envs.alfworld.generator import DIFFICULTIES, generate_game
 from holdergym.envs.alfworld.native import NativeSimulator
-from holdergym.envs.alfworld.parity import Comparison, compare
 from holdergym.envs.alfworld.problem import IS_COOL, TaskType
 from holdergym.envs.alfworld.stock import StockSimulator
 from holdergym.envs.errors import HolderGymError
+from lockstep.compare import Comparison, compare
+from lockstep.exercises import Exercises
 
 SPECIALS = ("treatments", "shuttles", "twins", "vessels", "odd commands")
 

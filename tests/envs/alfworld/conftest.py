@@ -1,10 +1,16 @@
 """A hand-made kitchen that holds one of everything the rules speak of."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from holdergym.envs.alfworld.pddl import parse_problem
 from holdergym.envs.alfworld.problem import Problem
 from holdergym.envs.alfworld.state import State
 from holdergym.envs.alfworld.world import World
+
+# `lockstep`, which compares engines, stands beside the benchmarks that use it, not in the package.
+sys.path.append(str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 SENTENCE = "Your task is to: clean some apple and put it in fridge."
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from holdergym.envs.alfworld.exercises import Exercises
 from holdergym.envs.alfworld.game import Game
 from holdergym.envs.alfworld.games import open_games
 from holdergym.envs.alfworld.generator import generate_game
 from holdergym.envs.alfworld.native import NativeSimulator
-from holdergym.envs.alfworld.odd_commands import ODD_COMMANDS
-from holdergym.envs.alfworld.parity import compare
 from holdergym.envs.alfworld.problem import TaskType
 from holdergym.envs.alfworld.simulator import Observation
 from holdergym.envs.alfworld.stock import StockSimulator, missing_parts
+from lockstep.compare import compare
+from lockstep.exercises import Exercises
+from lockstep.odd_commands import ODD_COMMANDS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 needs_stock = pytest.mark.skipif(

@@ -1,12 +1,12 @@
 """The stock engine's goal count against the native one, on facts that are written out from native states."""
 
 import pytest
-from holdergym.envs.alfworld.exercises import Exercises
 from holdergym.envs.alfworld.generator import TASK_TYPES, generate_game
 from holdergym.envs.alfworld.problem import CLEANABLE, COOLABLE, HEATABLE, TOGGLEABLE, Goal, TaskType
 from holdergym.envs.alfworld.state import State, bits
 from holdergym.envs.alfworld.stock_goal import PREDICATES, Facts, goal_progress
 from holdergym.envs.alfworld.world import World
+from lockstep.exercises import Exercises
 
 
 def facts_of(state: State) -> Facts:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from random import Random
 
-from .game import Game
-from .games import build_world
+from holdergym.envs.alfworld.game import Game
+from holdergym.envs.alfworld.games import build_world
+from holdergym.envs.alfworld.state import NOTHING_HAPPENS, State, bits
+
 from .odd_commands import ODD_COMMANDS
-from .state import NOTHING_HAPPENS, State, bits
 
 # How often a verb is drawn while it is possible. A uniform draw would mostly walk about.
 _WEIGHTS = {"take": 8, "move": 8, "clean": 8, "heat": 8, "cool": 8, "slice": 8, "use": 8, "open": 5, "go": 5}

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .game import Game
-from .simulator import Observation, Simulator
+from holdergym.envs.alfworld.game import Game
+from holdergym.envs.alfworld.simulator import Observation, Simulator
 
 
 class Difference(NamedTuple):

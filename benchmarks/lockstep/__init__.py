@@ -1,0 +1,1 @@
+"""Two engines in lockstep: what they are given, and where they differ. For ``parity.py``, ``engine.py`` and tests."""
