@@ -6,14 +6,14 @@ import click
 
 from ..envs.errors import HolderGymError
 from ..eval.viewer.page import viewer_page
+from .paths import PATH
+from .terminal import echo
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
-@click.option(
-    "--compare", type=click.Path(path_type=Path), metavar="RUN2", help="A second run, shown beside the first."
-)
-@click.option("--out", type=click.Path(path_type=Path), help="File to write. [default: view.html in the run folder]")
+@click.argument("run", type=PATH, metavar="RUN")
+@click.option("--compare", type=PATH, metavar="RUN2", help="A second run, shown beside the first.")
+@click.option("--out", type=PATH, help="File to write. [default: view.html in the run folder]")
 @click.option(
     "--tokenizer",
     metavar="MODEL",
@@ -40,4 +40,4 @@ def command(run: Path, compare: Path | None, out: Path | None, tokenizer: str | 
         target.write_text(page, encoding="utf-8", newline="\n")
     except OSError as error:
         raise HolderGymError(f"cannot write {target}: {error.strerror}") from None
-    click.echo(f"{target}: {len(page) / 1e6:.1f} MB")
+    echo(f"{target}: {len(page) / 1e6:.1f} MB")
