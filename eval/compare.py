@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..agents.trajectory import Outcome
 from .at_k import Attempts
+from .collector import collector_paused
 from .conditions import Mismatch, mismatches, sampling_differences
 from .errors import RunError
 from .pairing import Paired, pair
@@ -120,8 +121,9 @@ def compare_runs(runs: Sequence[Run], *, anyway: bool = False) -> Report:
                 f"({'; '.join(map(str, differing))}), so a difference need not be the agents': "
                 "add --anyway to compare them all the same"
             )
-    tables = [_Table(run) for run in runs]
-    raw = [_compare(tables[i], tables[j], i, j, found[i, j]) for i, j in pairs]
+    with collector_paused():
+        tables = [_Table(run) for run in runs]
+        raw = [_compare(tables[i], tables[j], i, j, found[i, j]) for i, j in pairs]
     return Report(tuple(runs), _corrected(raw))
 
 
@@ -137,12 +139,13 @@ class _Table:
         self.finished: dict[str, Attempts] = {}
         self.played: dict[str, Attempts] = {}
         for task_id, results in self.episodes.items():
-            won = sum(result.outcome is Outcome.WON for result in results)
-            finished = sum(result.outcome.finished for result in results)
+            outcomes = [result.outcome for result in results]
+            won = outcomes.count(Outcome.WON)
+            finished = len(outcomes) - outcomes.count(Outcome.ERROR) - outcomes.count(Outcome.TIMEOUT)
             self.played[task_id] = Attempts(len(results), won)
             if finished:
                 self.finished[task_id] = Attempts(finished, won)
-        self.failed = any(not result.outcome.finished for result in run.results)
+        self.failed = self.finished != self.played
 
     def with_task(self, task_id: str) -> Played:
         results = [result for result in self.episodes[task_id] if result.outcome.finished]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NotRequired
+from typing import Annotated, NamedTuple, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
@@ -46,6 +46,9 @@ class _Turn(TypedDict):
     logprobs: NotRequired[list[object]]
 
 
+_PLAIN = len(_Turn.__required_keys__)
+
+
 @with_config(_STRICT)
 class _Line(TypedDict):
     schema: Annotated[int, Field(ge=SCHEMA, le=SCHEMA)]
@@ -62,6 +65,18 @@ class _Line(TypedDict):
     final_observation: str
     answer: NotRequired[str | None]
     verdict: NotRequired[str]
+
+
+class _Replies(NamedTuple):
+    """What a language model said in an episode: how often, how often without a command or cut, and its tokens."""
+
+    replies: int
+    unparsable: int
+    cut: int
+    usage: Usage | None
+
+
+_NO_REPLIES = _Replies(0, 0, 0, None)
 
 
 def read_played(path: Path) -> Iterator[Played]:
@@ -88,19 +103,20 @@ def played_from_line(line: bytes, number: int) -> Played:
     except ValidationError:
         return Played.of(episode_from_line(line), number)
     outcome = _OUTCOMES.get(record["outcome"])
-    if outcome is None or not _tokens_fit(record["turns"]) or (outcome.finished and _rate(record) is None):
+    turns = record["turns"]
+    # The turns of scripted agents have only what every turn must have.
+    plain = all([len(turn) == _PLAIN for turn in turns])
+    no_rate = record["goal_condition_success_rate"] is None
+    if outcome is None or (outcome.finished and no_rate) or not (plain or _tokens_fit(turns)):
         return Played.of(episode_from_line(line), number)
-    return Played(number, record["seed"], record["agent"], _result(record, outcome, number))
+    replies = _NO_REPLIES if plain else _replies(turns)
+    return Played(number, record["seed"], record["agent"], _result(record, outcome, replies, number))
 
 
 @cache
 def _adapter() -> TypeAdapter[_Line]:
     assert SCHEMA == 1, "the schema above is that of version 1"
     return TypeAdapter(_Line)
-
-
-def _rate(record: _Line) -> float | None:
-    return record["goal_condition_success_rate"]
 
 
 def _tokens_fit(turns: list[_Turn]) -> bool:
@@ -121,12 +137,9 @@ def _tokens_fit(turns: list[_Turn]) -> bool:
     return True
 
 
-def _result(record: _Line, outcome: Outcome, number: int) -> Result:
-    turns = record["turns"]
-    rate = _rate(record)
-    invalid = unparsable = cut = replies = counted = prompt = cached = generated = 0
+def _replies(turns: list[_Turn]) -> _Replies:
+    unparsable = cut = replies = counted = prompt = cached = generated = 0
     for turn in turns:
-        invalid += not turn["valid"]
         if "reply" in turn:
             replies += 1
             unparsable += turn.get("unparsable", False)
@@ -137,20 +150,27 @@ def _result(record: _Line, outcome: Outcome, number: int) -> Result:
             prompt += usage[0]
             cached += usage[1]
             generated += usage[2]
+    usage_known = counted and counted >= replies
+    return _Replies(replies, unparsable, cut, Usage(prompt, cached, generated) if usage_known else None)
+
+
+def _result(record: _Line, outcome: Outcome, replies: _Replies, number: int) -> Result:
+    turns = record["turns"]
+    rate = record["goal_condition_success_rate"]
     return Result(
         task_id=record["task_id"],
         task_type=record["task_type"],
         sample=record["sample"],
         outcome=outcome,
         steps=len(turns),
-        invalid_commands=invalid,
+        invalid_commands=[turn["valid"] for turn in turns].count(False),
         shortest=record.get("shortest"),
         goal_condition_success_rate=math.nan if rate is None else rate,
         last_reward=turns[-1]["reward"] if turns else 0.0,
-        replies=replies,
-        unparsable_replies=unparsable,
-        cut_replies=cut,
-        usage=Usage(prompt, cached, generated) if counted and counted >= replies else None,
+        replies=replies.replies,
+        unparsable_replies=replies.unparsable,
+        cut_replies=replies.cut,
+        usage=replies.usage,
         agent_seconds=sum([turn["agent_seconds"] for turn in turns]),
         env_seconds=sum([turn["env_seconds"] for turn in turns]),
         answer=record.get("answer"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from ..envs.errors import ConfigError
 from ..envs.panel import Panel
 from ..envs.settings import file_layer, resolve
+from .collector import collector_paused
 from .config import EvalConfig
 from .errors import RunError
 from .journal import torn_bytes
@@ -49,6 +50,7 @@ class Run:
         return sum(result.outcome.finished for result in self.results) == self.expected
 
 
+@collector_paused()
 def read_run(folder: Path) -> Run:
     """Reads a run folder, finished or not.
 
