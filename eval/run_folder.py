@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ..agents.registry import ReplaySettings
+from ..envs.errors import ConfigError
 from ..envs.files import replace_file
 from ..envs.panel import Panel
 from ..envs.settings import first_difference
@@ -25,6 +26,10 @@ from .run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, read_config, read_res
 from .summary import summary_text
 
 _HALF_WRITTEN = re.compile(rf"\.({'|'.join(map(re.escape, (CONFIG, MANIFEST, SUMMARY)))})(\.[0-9a-f]+)?\.new")
+
+
+MOST_EPISODES = 1_000_000
+"""They take some gigabytes on the disk and in the memory of whoever reads them."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,14 @@ class Plan:
     dialect: str
     agent: str
     agent_fingerprint: str
+
+    def __post_init__(self) -> None:
+        episodes = self.panel.episodes * self.config.samples
+        if episodes > MOST_EPISODES:
+            raise ConfigError(
+                f"{counted(episodes, 'episode')} are more than a run folder can hold ({MOST_EPISODES:,}): give fewer "
+                "--samples, a --limit or a --task-type"
+            )
 
     @property
     def schedule(self) -> Schedule:

@@ -150,6 +150,8 @@ def _read_header(path: Path, content: bytes) -> list[_Entry]:
     entries, start = [], header.end
     try:
         for panel in fields["panels"]:
+            if not str(panel["name"]).isprintable():  # progress bars and tables show it as it is
+                raise _damaged(path)
             stop = start + int(panel["bytes"])
             sizes = int(panel["full_size"]), int(panel["games"])
             entries.append(_Entry(str(panel["name"]), *sizes, str(panel["sha256"]), start, stop))

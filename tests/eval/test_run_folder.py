@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from holdergym.agents.registry import ReplaySettings
 from holdergym.agents.trajectory import Outcome
+from holdergym.envs.errors import ConfigError
 from holdergym.envs.panel import Panel
 from holdergym.eval.errors import RunError
 from holdergym.eval.run import read_run
@@ -91,6 +92,12 @@ def test_a_summary_that_was_deleted_or_changed_is_made_again(play, folder: Path)
     summary.write_text("nonsense")
     play(resume=True)
     assert summary.read_bytes() == text
+
+
+def test_more_episodes_than_can_be_held_are_refused(plan: Plan, panel: Panel) -> None:
+    tasks = [replace(panel.tasks[0], id=f"alfworld/made_up/{number:03}") for number in range(101)]
+    with pytest.raises(ConfigError, match=r"1,010,000 episodes are more than .* \(1,000,000\): give fewer --samples"):
+        replace(plan, panel=Panel.of("made_up", tasks), config=replace(plan.config, samples=10_000))
 
 
 def test_a_finished_run_is_not_overwritten(play, folder: Path) -> None:

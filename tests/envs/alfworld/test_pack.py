@@ -117,6 +117,14 @@ def test_a_forged_game_is_refused_when_it_is_decoded(packed: Path) -> None:
     assert games[second].task.id == second
 
 
+def test_a_panel_name_that_would_steer_a_terminal_is_refused(packed: Path) -> None:
+    header, lines = _members(packed)
+    header["panels"][0]["name"] = "\x1b[2J"
+    _write(packed, header, lines)
+    with pytest.raises(GameError, match="is cut or damaged"):
+        list_panels(packed)
+
+
 def test_a_forged_index_is_refused(packed: Path) -> None:
     header, lines = _members(packed)
     rows = json.loads(lines[0])
