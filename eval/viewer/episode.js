@@ -119,7 +119,7 @@ function sideHead(row, run) {
   const { sign, name } = outcomeOf(row.outcome);
   const facts = [stepsText(row)];
   if (row.shortest !== null) facts.push(`shortest plan ${row.shortest}`);
-  if (row.outcome !== "won") facts.push(`${percent(row.goals, 0)} % of the goal conditions`);
+  if (row.outcome !== "won" && row.goals !== null) facts.push(`${percent(row.goals, 0)} % of the goal conditions`);
   if (row.tokens !== null) facts.push(counted(row.tokens, "token"));
   return make("div", { class: "side-head" },
     comparing && runName(run),

@@ -10,7 +10,7 @@ const SORTS = {
   most: ["Most steps", (entry) => -Math.max(...sidesOf(entry).map((row) => row.steps))],
   invalid: ["Most invalid commands", (entry) => -Math.max(...sidesOf(entry).map((row) => row.invalid))],
   tokens: ["Most tokens", (entry) => -Math.max(...sidesOf(entry).map((row) => row.tokens ?? 0))],
-  goals: ["Most goal conditions", (entry) => -Math.max(...sidesOf(entry).map((row) => row.goals))],
+  goals: ["Most goal conditions", (entry) => -Math.max(...sidesOf(entry).map((row) => row.goals ?? 0))],
 };
 
 const INVALID = {

@@ -32,7 +32,7 @@ def identity(run: Run, notes: list[str]) -> JsonObject:
         "types": [{"type": name, **_metrics(metrics)} for name, metrics in by_type.items()],
         "outcomes": {outcome.value: counts[outcome] for outcome in Outcome if counts[outcome]},
         "notes": [*_notes(run, overall), *notes],
-        "origin": _origin(run),
+        "origin": _origin(run, overall),
     }
 
 
@@ -68,7 +68,7 @@ def _notes(run: Run, overall: Metrics) -> list[str]:
     return notes
 
 
-def _origin(run: Run) -> list[list[str]]:
+def _origin(run: Run, overall: Metrics) -> list[list[str]]:
     """Pairs of a name and a text, in the order in which they are shown."""
     manifest, config = run.manifest, run.config
     rows = [
@@ -76,6 +76,7 @@ def _origin(run: Run) -> list[list[str]]:
         ["Panel", run.panel.label],
         ["Panel sha256", run.panel.sha256],
         ["Settings sha256", manifest.config_sha256],
+        ["Interval", f"{LEVEL:.0%} {overall.method.replace('_', ' ')}"],
         ["Environment", config.env],
         ["Engine", str(config.engine or "")],
         ["Dialect", manifest.dialect],

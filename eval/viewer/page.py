@@ -18,7 +18,6 @@ from ...envs.errors import HolderGymError
 from ...version import __version__
 from ..episode import Episode
 from ..journal import read_journal
-from ..results import Slot
 from ..run import EPISODES, Run, read_run
 from .identity import identity
 from .records import JsonObject, goal_of, prepare
@@ -54,9 +53,10 @@ def viewer_page(folders: Sequence[Path], tokenizer: str | None = None) -> str:
     rows: list[list[JsonObject]] = []
     heads: list[JsonObject] = []
     for number, run in enumerate(runs):
-        texts, note = _texts_of(run, tokenizer)
+        episodes = _episodes(run)
+        texts, note = _texts_of(run, episodes, tokenizer)
         of_run = []
-        for place, episode in enumerate(_episodes(run)):
+        for place, episode in enumerate(episodes):
             prepared = prepare(episode, texts)
             of_run.append(prepared.row)
             blocks.append(_block(f"episode-{number}-{place}", prepared.body))
@@ -70,17 +70,15 @@ def viewer_page(folders: Sequence[Path], tokenizer: str | None = None) -> str:
 
 def _episodes(run: Run) -> list[Episode]:
     """The episodes that count, in the order of the panel; of an episode that was played again, the last."""
-    by_slot = {
-        Slot(episode.trajectory.task_id, episode.trajectory.sample): episode
-        for _, episode in read_journal(run.folder / EPISODES)
-    }
-    return [by_slot[Slot(result.task_id, result.sample)] for result in run.results]
+    lines = {result.line for result in run.results}
+    by_line = {line: episode for line, episode in read_journal(run.folder / EPISODES) if line in lines}
+    return [by_line[result.line] for result in run.results]
 
 
-def _texts_of(run: Run, tokenizer: str | None) -> tuple[TokenTexts | None, str]:
+def _texts_of(run: Run, episodes: Sequence[Episode], tokenizer: str | None) -> tuple[TokenTexts | None, str]:
     """What makes texts of a run's tokens, and else why there is nothing that does."""
     model = run.config.agent.model if isinstance(run.config.agent, LanguageModelSettings) else None
-    if model is None or not _has_tokens(run):
+    if model is None or not _have_tokens(episodes):
         return None, ""
     if tokenizer is not None:
         return open_tokenizer(tokenizer), ""
@@ -90,12 +88,8 @@ def _texts_of(run: Run, tokenizer: str | None) -> tuple[TokenTexts | None, str]:
         return None, f"Tokens are shown without their texts: {error}."
 
 
-def _has_tokens(run: Run) -> bool:
-    return any(
-        turn.response_ids is not None
-        for _, episode in read_journal(run.folder / EPISODES)
-        for turn in episode.trajectory.turns[:1]
-    )
+def _have_tokens(episodes: Sequence[Episode]) -> bool:
+    return any(turn.response_ids is not None for episode in episodes for turn in episode.trajectory.turns[:1])
 
 
 def _block(name: str, record: JsonObject) -> str:

@@ -33,6 +33,7 @@ def prepare(episode: Episode, texts: TokenTexts | None) -> Prepared:
     """
     played = episode.trajectory
     turns = _turns(played.turns, texts)
+    goals = played.goal_condition_success_rate
     row: JsonObject = {
         "task": played.task_id,
         "sample": played.sample,
@@ -42,7 +43,7 @@ def prepare(episode: Episode, texts: TokenTexts | None) -> Prepared:
         "unparsable": sum(turn.unparsable for turn in played.turns),
         "cut": sum(turn.finish == "length" for turn in played.turns),
         "tokens": _generated(played.turns),
-        "goals": round(played.goal_condition_success_rate, 4),
+        "goals": None if math.isnan(goals) else round(goals, 4),
         "shortest": episode.shortest,
     }
     body: JsonObject = {"seed": played.seed, "turns": turns, "final": played.final_observation}

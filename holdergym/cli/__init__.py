@@ -17,6 +17,7 @@ VERBS = {
     "compare": "Compare runs task by task: who wins more often, by how much, and is it more than chance?",
     "doctor": "Say what is installed, which games are found, and what to do about what is missing.",
     "eval": "Play every task of a panel once and report success rates by task type.",
+    "export": "Write a run as a table of episodes or as a result file of another project.",
     "games": "List, verify, pack and generate ALFWorld games.",
     "leaderboard": "Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.",
     "list": "List environments, panels, agents, prompts and protocols.",

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from ..envs.errors import HolderGymError
+from ..eval.run import folder_of
 from ..eval.viewer.page import viewer_page
 from .paths import PATH
 from .terminal import echo
@@ -35,9 +36,9 @@ def command(run: Path, compare: Path | None, out: Path | None, tokenizer: str | 
       holdergym view runs/a --compare runs/b --out compared.html
     """
     page = viewer_page([run] if compare is None else [run, compare], tokenizer)
-    target = out or run / "view.html"
+    target = out or folder_of(run) / "view.html"
     try:
-        target.write_text(page, encoding="utf-8", newline="\n")
+        target.write_bytes(page.encode())
     except OSError as error:
         raise HolderGymError(f"cannot write {target}: {error.strerror}") from None
     echo(f"{target}: {len(page) / 1e6:.1f} MB")

@@ -1,0 +1,64 @@
+"""``holdergym export``: a run in the forms that others read."""
+
+from pathlib import Path
+
+import click
+
+from ..envs.errors import HolderGymError
+from ..eval.exports.hf_results import Target, hf_results
+from ..eval.exports.lm_eval import lm_eval_results
+from ..eval.exports.table import episodes_as_csv, episodes_as_parquet
+from ..eval.run import Run, read_run
+from .paths import PATH
+from .terminal import echo
+
+_FORMATS = ("csv", "parquet", "lm-eval", "hf-results")
+
+
+@click.command()
+@click.argument("run", type=PATH, metavar="RUN")
+@click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
+@click.option("--out", type=PATH, required=True, help="File to write.")
+@click.option("--unfinished", is_flag=True, help="Take the rate of a run that is not finished.")
+@click.option("--dataset", metavar="OWNER/NAME", help="hf-results: the benchmark dataset on the hub.")
+@click.option("--task-id", metavar="NAME", help="hf-results: the task of its eval.yaml. [default: the panel's name]")
+@click.option("--revision", metavar="COMMIT", help="hf-results: commit of the dataset.")
+@click.option("--source", metavar="URL", help="hf-results: where the episodes or a paper can be read.")
+def command(run: Path, form: str, out: Path, unfinished: bool, **hub: str | None) -> None:
+    """Write a run as a table of episodes or as a result file of another project.
+
+    \b
+    csv, parquet   a row an episode: task, outcome, steps, invalid commands, tokens
+    lm-eval        the results JSON of lm-evaluation-harness, with standard errors
+    hf-results     an entry for .eval_results/*.yaml in a model repository of the Hugging Face hub
+
+    \b
+    Examples:
+      holdergym eval --agent random --limit 6 --out runs/a
+      holdergym export runs/a --format csv --out a.csv
+      holdergym export runs/a --format lm-eval --out a.json
+      holdergym export runs/a --format hf-results --dataset OWNER/NAME --out a.yaml
+    """
+    given = [name for name, value in hub.items() if value is not None]
+    if form != "hf-results" and given:
+        raise HolderGymError(f"--{given[0].replace('_', '-')} belongs to --format hf-results: leave it out")
+    content = _content(read_run(run), form, unfinished, hub)
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None
+    echo(f"{out}: {len(content):,} bytes")
+
+
+def _content(run: Run, form: str, unfinished: bool, hub: dict[str, str | None]) -> bytes:
+    match form:
+        case "csv":
+            return episodes_as_csv(run)
+        case "parquet":
+            return episodes_as_parquet(run)
+        case "lm-eval":
+            return lm_eval_results(run, unfinished=unfinished)
+    if hub["dataset"] is None:
+        raise HolderGymError("--format hf-results needs --dataset OWNER/NAME, the benchmark that the result belongs to")
+    target = Target(hub["dataset"], hub["task_id"], hub["revision"], hub["source"])
+    return hf_results(run, target, unfinished=unfinished)
