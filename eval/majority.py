@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,15 +38,22 @@ def maj_at_k(answers: Sequence[Hashable | None], correct: Sequence[bool], k: int
         raise ValueError(f"{samples} samples: at most {MOST_SAMPLES} can vote")
     if samples < k:
         return Value.undefined(f"{samples} samples are fewer than k = {k}")
-    absent = samples - sum(votes.values())
+    sizes_right = tuple(sorted(votes[answer] for answer in right))
+    sizes_wrong = tuple(sorted(size for answer, size in votes.items() if answer not in right))
+    return Value(_share(sizes_right, sizes_wrong, samples - sum(votes.values()), k))
+
+
+@lru_cache(maxsize=100_000)
+def _share(right: tuple[int, ...], wrong: tuple[int, ...], absent: int, k: int) -> float:
+    """Share of votes that are right, given how many samples gave each right answer, each wrong one, and none."""
+    samples = sum(right) + sum(wrong) + absent
     share = 0.0
-    for answer in right:
-        others = [size for other, size in votes.items() if other != answer]
+    for number, size in enumerate(right):
+        others = (*right[:number], *right[number + 1 :], *wrong)
         share += sum(
-            math.comb(votes[answer], height) * _wins(height, others, absent, k - height)
-            for height in range(1, min(votes[answer], k) + 1)
+            math.comb(size, height) * _wins(height, others, absent, k - height) for height in range(1, min(size, k) + 1)
         )
-    return Value(min(1.0, share / math.comb(samples, k)))
+    return min(1.0, share / math.comb(samples, k))
 
 
 def _candidates(answers: Sequence[Hashable | None], correct: Sequence[bool]) -> tuple[Counter[Hashable], set[Hashable]]:
@@ -69,14 +77,16 @@ def _wins(height: int, others: Sequence[int], absent: int, left: int) -> float:
     """Ways to draw ``left`` samples so that no other answer has more than ``height`` votes.
 
     A way in which t others reach that height counts as 1 / (1 + t): it is the chance to be taken among the tied.
-    ``ways_TL[t, l]`` counts the ways to draw l samples so far with t ties.
+    ``ways_TL[t, l]`` counts the ways to draw l samples so far with t ties. Answers with fewer samples than ``height``
+    cannot tie, so they are one pool with the samples that gave none.
     """
     most_ties = left // height
     ways_TL = np.zeros((most_ties + 1, left + 1))  # noqa: N806
-    ways_TL[0] = _binomials(absent, left)
+    ways_TL[0] = _binomials(absent + sum(size for size in others if size < height), left)
     for size in others:
-        below = _binomials(size, min(height - 1, left))
-        ways_TL = _add(ways_TL, below, math.comb(size, height) if size >= height else 0, height)  # noqa: N806
+        if size >= height:
+            below = _binomials(size, min(height - 1, left))
+            ways_TL = _add(ways_TL, below, math.comb(size, height), height)  # noqa: N806
     return float((ways_TL[:, left] / np.arange(1, most_ties + 2)).sum())
 
 
@@ -88,12 +98,18 @@ def _add(
 ) -> NDArray[np.float64]:
     """Adds one more answer: fewer than ``height`` votes for it, or exactly so many."""
     rows, columns = ways_TL.shape
-    after = np.stack([np.convolve(row, below)[:columns] for row in ways_TL])
-    if ties and rows > 1:
+    if rows < len(below):
+        after = np.stack([np.convolve(row, below)[:columns] for row in ways_TL])
+    else:
+        after = below[0] * ways_TL
+        for votes in range(1, len(below)):
+            after[:, votes:] += below[votes] * ways_TL[:, : columns - votes]
+    if rows > 1:
         after[1:, height:] += ties * ways_TL[:-1, : columns - height]
     return after
 
 
+@lru_cache(maxsize=10_000)
 def _binomials(size: int, most: int) -> NDArray[np.float64]:
-    """Ways to draw 0, 1, ..., ``most`` of ``size`` samples."""
+    """Ways to draw 0, 1, ..., ``most`` of ``size`` samples. Not to be written to."""
     return np.array([float(math.comb(size, drawn)) for drawn in range(most + 1)])
