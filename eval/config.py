@@ -98,6 +98,17 @@ class EvalConfig:
         """The text of ``config.toml``: every setting that can change a number, resolved."""
         return as_toml(self, leave_out=CIRCUMSTANCES)
 
+    def circumstances(self) -> dict[str, str | int | float]:
+        """The circumstances by their dotted keys, without the places of files and the number of environments."""
+        found: dict[str, str | int | float] = {}
+        for key in CIRCUMSTANCES:
+            value: object = self
+            for name in key.split("."):
+                value = getattr(value, name, None)
+            if isinstance(value, str | int | float) and key != "workers":
+                found[key] = value
+        return found
+
     @property
     def sha256(self) -> str:
         """Hash of ``to_toml``: equal for runs that differ at most in their circumstances."""

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from tqdm import tqdm
 
@@ -16,7 +17,7 @@ from .config import EvalConfig
 from .episode import Episode
 from .provenance import begin_session
 from .results import Slot
-from .run import Run
+from .run import MANIFEST, Run
 from .run_folder import Plan, RunFolder
 from .tokens import write_tokens
 
@@ -49,8 +50,10 @@ def evaluate(
         say(note)
     agent = arena.agent
     plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint)
-    session = begin_session(arena.source, arena.workers)
+    session = replace(begin_session(arena.source, arena.workers), settings=config.circumstances())
     slots = plan.schedule.slots()
+    if not (config.out / MANIFEST).exists():
+        agent.open()  # a model that cannot be loaded leaves no folder behind
     with closing(agent), RunFolder(config.out, plan, session, resume=resume, say=say) as folder:
         missing = [slot for slot in slots if slot not in folder.finished]
         bar = tqdm(

@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,6 +65,7 @@ class Session:
         system: Operating system.
         hardware: The machine.
         recording: What the agent replay repeats, as an absolute path; None for other agents.
+        settings: Further settings that change no number, by their dotted keys: where a server is, for example.
     """
 
     started: str
@@ -77,6 +78,7 @@ class Session:
     system: str
     hardware: Hardware
     recording: str | None = None
+    settings: dict[str, str | int | float] = field(default_factory=dict)
 
     def end(self) -> "Session":
         """The same session, finished now."""

@@ -1,11 +1,12 @@
 """``holdergym eval``: play a panel into a run folder."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from ..envs.settings import Layer, assignment_layer, file_layer, resolve
+from ..envs.settings import Layer, assignment_layer, file_layer, merge, resolve
 from ..eval.config import EvalConfig
 from ..eval.evaluation import evaluate
 from ..eval.protocols import protocol_layers
@@ -70,7 +71,7 @@ def command(
     layers = [*protocol_layers(layers), *layers]
     if resume:
         layers = resumed_layers(layers, lambda message: echo(message, err=True))
-    settings = resolve(EvalConfig, layers)
+    settings = resolve(EvalConfig, [*_default_backend(layers), *layers])
     try:
         run = evaluate(
             settings,
@@ -85,6 +86,13 @@ def command(
         echo(run_as_text(run))
         echo(f"run folder: {settings.out}")
     return 0 if run.complete else 1
+
+
+def _default_backend(layers: Sequence[Layer]) -> list[Layer]:
+    """The back end of a language model for which none is named, so that its settings can be given all the same."""
+    agent = merge(layers).get("agent")
+    is_model = isinstance(agent, Mapping) and agent.get("name") == "llm"
+    return [Layer("the default", {"agent": {"backend": {"name": "transformers"}}})] if is_model else []
 
 
 def _option_layer(name: str, value: str | int) -> Layer:

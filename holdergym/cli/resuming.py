@@ -1,9 +1,10 @@
 """What ``holdergym eval --resume`` need not be told again: the settings that stand in the run folder."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ..envs.settings import Layer, file_layer, keys_of, merge
+from ..envs.settings import Layer, assignment_layer, file_layer, keys_of, merge
 from ..eval.config import CIRCUMSTANCES
 from ..eval.errors import RunError
 from ..eval.manifest import read_manifest
@@ -48,7 +49,8 @@ def _places(folder: Path, given: Mapping[str, object]) -> list[Layer]:
     sessions = read_manifest(manifest).sessions
     if not sessions:
         return []
-    layers = []
+    settings = sessions[-1].settings.items()
+    layers = [assignment_layer([f"{key}={json.dumps(value)}" for key, value in settings], str(manifest))]
     keys = keys_of(given)
     data, recording = sessions[-1].data, sessions[-1].recording
     if data is not None and "data" not in keys:
