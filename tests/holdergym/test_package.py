@@ -43,6 +43,28 @@ def test_importing_loads_nothing_heavy(module: str) -> None:
     assert done.stdout.split() == []
 
 
+SMALL = [
+    "--help",
+    "list",
+    "games list",
+    "doctor",
+    "problems list",
+    "play --agent expert",
+    "eval --help",
+    "power --help",
+]
+
+
+@pytest.mark.parametrize("verb", SMALL)
+def test_small_verbs_load_nothing_heavy(verb: str) -> None:
+    code = (
+        f"import sys; from holdergym.cli import main\ntry: main({verb.split()!r})\n"
+        f"except SystemExit: print(*sorted({HEAVY!r} & {{name.partition('.')[0] for name in sys.modules}}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+
+
 @pytest.mark.parametrize("room", LAZY)
 def test_what_a_room_offers_is_there_and_known_to_type_checkers(room: str) -> None:
     module = importlib.import_module(f"holdergym.{room}")
