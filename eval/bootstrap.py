@@ -10,7 +10,7 @@ resamples.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -61,7 +61,9 @@ def bootstrap_rates(
         return (Interval(math.nan, math.nan, "no episode finished"),) * parts_TS.shape[1]
     rates_TS = parts_TS / wholes_T[:, None]  # noqa: N806
     flat = np.ptp(rates_TS, axis=0) == 0.0
-    intervals = iter(_bca(parts_TS[:, ~flat], wholes_T, level, seed)) if not flat.all() else iter(())
+    intervals: Iterator[Interval] = (
+        iter(_bca(parts_TS[:, ~flat], wholes_T, level, seed)) if not flat.all() else iter(())
+    )
     tasks = len(wholes_T)
     return tuple(
         wilson_rate(min(1.0, float(rates_TS[0, column])), tasks, level) if alike else next(intervals)
@@ -149,4 +151,5 @@ def _accelerations(kinds: NDArray[np.float64], counts: NDArray[np.intp]) -> NDAr
     apart = (counts @ without) / counts.sum() - without
     spread = counts @ apart**2
     skewness: NDArray[np.float64] = counts @ apart**3
-    return np.divide(skewness, 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+    sixths: NDArray[np.float64] = np.divide(skewness, 6 * spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+    return sixths

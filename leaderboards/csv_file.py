@@ -61,9 +61,10 @@ def _record(board: Board, row: Row, types: Sequence[str], at_k: Sequence[str]) -
         record[field.name] = _number(getattr(row.spending, field.name).value)
     found = {name: estimate for at in overall.at_k for name, estimate in at.estimates.items()}
     for name in at_k:
-        value, ends = found.get(name, _ABSENT)
-        record[name], record[f"{name}.interval_low"] = _number(value.value), _number(ends.low)
-        record[f"{name}.interval_high"] = _number(ends.high)
+        estimate = found.get(name, _ABSENT)
+        record[name] = _number(estimate.value.value)
+        record[f"{name}.interval_low"] = _number(estimate.interval.low)
+        record[f"{name}.interval_high"] = _number(estimate.interval.high)
     for task_type in types:
         metrics = row.by_type.get(task_type)
         for name, value in (_counts(metrics) if metrics else dict.fromkeys(_COUNTED, "")).items():

@@ -58,7 +58,7 @@ def _spending(board: Board) -> SideTable:
     """Only where some agent is a language model; then seconds of the others stand beside it."""
     talking = any(not row.overall.unparsable_reply_rate.cause for row in board.rows)
     priced = any(row.spending.cost.defined for row in board.rows)
-    headers = (
+    headers: tuple[str, ...] = (
         "agent", "run", "unparsable %", "cut %", "prompt tokens", "cached %", "generated tokens", "generated / success",
         "agent s", "env s",
     )  # fmt: skip
