@@ -60,8 +60,8 @@ def _notes(run: Run, overall: Metrics) -> list[str]:
         notes.append(f"Not finished: {overall.missing} of {overall.expected} episodes have not been played.")
     if overall.failed:
         notes.append(
-            f"{overall.failed} episodes failed as error or timeout; they are left out of every rate, "
-            "and --resume plays them again."
+            f"Failed as error or timeout: {overall.failed} of {overall.expected} episodes. They are left out of every "
+            "rate, and --resume plays them again."
         )
     if run.torn:
         notes.append("The last line of the run is half-written and is left out.")

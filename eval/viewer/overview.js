@@ -97,6 +97,8 @@ function drawOverview() {
     make("h1", {}, comparing ? "Two runs, task by task" : "About this run"),
     index.runs.flatMap((run, number) => run.notes.map((note) =>
       make("p", { class: "notice" }, comparing ? `${RUN_MARKS[number]}: ${note}` : note))),
+    index.mismatches?.length > 0 && make("p", { class: "notice" },
+      `Not the same conditions, so the two rates do not tell two agents apart. ${index.mismatches.join("; ")}`),
     comparing && crossTable(),
     typeTable(),
     index.runs.map(originList),

@@ -16,6 +16,7 @@ from pathlib import Path
 from ...agents.language_model_settings import LanguageModelSettings
 from ...envs.errors import HolderGymError
 from ...version import __version__
+from ..conditions import mismatches
 from ..episode import Episode
 from ..journal import read_journal
 from ..run import EPISODES, Run, read_run
@@ -64,7 +65,9 @@ def viewer_page(folders: Sequence[Path], tokenizer: str | None = None) -> str:
             task["goal"] = task["goal"] or goal_of(episode.trajectory)
         rows.append(of_run)
         heads.append(identity(run, [note] if note else []))
-    index = {"version": __version__, "runs": heads, "tasks": tasks, "rows": rows}
+    index: JsonObject = {"version": __version__, "runs": heads, "tasks": tasks, "rows": rows}
+    if len(runs) > 1:
+        index["mismatches"] = [str(mismatch) for mismatch in mismatches(runs[0], runs[1])]
     return _assemble([_block("index", index), *blocks])
 
 

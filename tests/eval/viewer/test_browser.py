@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from holdergym.agents.trajectory import Outcome, Turn
+from holdergym.eval import evaluate
+from holdergym.eval.config import EvalConfig
 
 from .conftest import GOAL, OpenPage, WriteRun, rows_of
 
@@ -283,6 +285,16 @@ def test_the_place_is_marked_where_two_runs_part(write_run: WriteRun, open_page:
     assert page.eval_on_selector(".parting", "(mark) => mark.nextElementSibling.dataset.turn") == "2"
     page.keyboard.press("j")
     assert page.locator(".parting").count() == 0
+
+
+def test_runs_under_other_conditions_are_named_as_such(
+    played: dict[str, Path], tmp_path: Path, open_page: OpenPage
+) -> None:
+    evaluate(EvalConfig(panel="builtin_valid", limit=12, max_steps=30, seed=1, out=tmp_path / "longer"))
+    page, _, _ = open_page(played["random"], tmp_path / "longer")
+    assert "max_steps: 20 and 30" in page.inner_text(".notice")
+    page, _, _ = open_page(played["random"], played["expert"])
+    assert page.locator(".notice").count() == 0
 
 
 def test_a_link_opens_its_episode_and_turn(played: dict[str, Path], open_page: OpenPage) -> None:

@@ -55,7 +55,9 @@ def test_no_text_can_end_its_block(write_run: WriteRun) -> None:
 def test_an_episode_that_was_played_again_is_shown_as_it_counts(write_run: WriteRun) -> None:
     run = write_run("again", [[Turn(GOAL, "look", True, 0.0)]], outcomes=[Outcome.ERROR])
     line = json.loads((run / "episodes.jsonl").read_text())
-    assert blocks_of(viewer_page([run]))["index"]["runs"][0]["notes"][-1].startswith("1 episodes failed")
+    assert blocks_of(viewer_page([run]))["index"]["runs"][0]["notes"][-1].startswith(
+        "Failed as error or timeout: 1 of 1 "
+    )
     line |= {"outcome": "won", "reason": "", "goal_condition_success_rate": 1.0}
     line["turns"][-1]["reward"] = 1.0
     with (run / "episodes.jsonl").open("a") as file:
