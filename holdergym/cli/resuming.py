@@ -40,11 +40,12 @@ def resumed_layers(layers: Sequence[Layer], say: Callable[[str], None]) -> list[
         return list(layers)
     saved = file_layer(folder / CONFIG)
     _refuse_another(folder, saved.values, given)
-    return [saved, *_places(folder, given), *layers]
+    tasks = "games" if saved.values.get("env") == "alfworld" else "problems"
+    return [saved, *_places(folder, given, tasks), *layers]
 
 
-def _places(folder: Path, given: Mapping[str, object]) -> list[Layer]:
-    """Where the last session found the games and a recording, whatever ALFWORLD_DATA names now."""
+def _places(folder: Path, given: Mapping[str, object], tasks: str) -> list[Layer]:
+    """Where the last session found the games or problems and a recording, whatever the environment names now."""
     manifest = folder / MANIFEST
     sessions = read_manifest(manifest).sessions
     if not sessions:
@@ -54,7 +55,7 @@ def _places(folder: Path, given: Mapping[str, object]) -> list[Layer]:
     keys = keys_of(given)
     data, recording = sessions[-1].data, sessions[-1].recording
     if data is not None and "data" not in keys:
-        _require(manifest, "games", data, "--data")
+        _require(manifest, tasks, data, "--data")
         layers.append(Layer(str(manifest), {"data": data}))
     if recording is not None and "agent.path" not in keys:
         _require(manifest, "recording", recording, "--set agent.path=")

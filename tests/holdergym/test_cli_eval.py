@@ -168,6 +168,17 @@ def test_resume_alone_needs_a_run(tmp_path: Path) -> None:
     assert begun.stderr == f"{run}: no run is there yet, so a new one begins\n"
 
 
+def test_resume_from_another_folder_finds_the_problems(tmp_path: Path) -> None:
+    (tmp_path / "sums.jsonl").write_text('{"problem": "1+1?", "answer": "2"}\n{"problem": "1+2?", "answer": "3"}\n')
+    holdergym("eval", "--env", "math", "--data", "sums.jsonl", "--agent", "oracle", "--out", "run", cwd=tmp_path)
+    (tmp_path / "run" / "episodes.jsonl").write_bytes(b"")
+    holdergym("eval", "--resume", "--out", tmp_path / "run")
+    assert summary_of(tmp_path / "run")["overall"]["won"] == 2
+    (tmp_path / "sums.jsonl").unlink()
+    message = holdergym("eval", "--resume", "--out", tmp_path / "run", code=2)
+    assert f"the problems came from {tmp_path / 'sums.jsonl'}, and nothing is there now: give --data" in message
+
+
 def test_resume_from_another_folder_finds_the_games(tmp_path: Path) -> None:
     """Games that were named by a relative path, by ALFWORLD_DATA, and games that have gone."""
     here, there = tmp_path / "here", tmp_path / "there"
