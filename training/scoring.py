@@ -1,0 +1,128 @@
+"""Runs a policy over token sequences, in parts that fit into memory, and scores the tokens that were sampled."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..agents.sequences import TokenSequence
+from .batch import PolicyTokens
+from .logprobs import token_logprobs
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+class Part(NamedTuple):
+    """Sequences that go through the model together.
+
+    Attributes:
+        numbers: Which sequences, in rising order.
+        tokens: Numbers of their sampled tokens among those of all sequences, in order.
+    """
+
+    numbers: tuple[int, ...]
+    tokens: Tensor
+
+
+def cut(sequences: Sequence[TokenSequence], budget: int, together: Sequence[int] | None = None) -> list[Part]:
+    """Cuts sequences into parts whose padded size is at most ``budget`` tokens, sequences of like length together.
+
+    Args:
+        sequences: What is to be cut.
+        budget: Most tokens of a part, padding included. A longer sequence is a part by itself.
+        together: A key for each sequence; those with equal keys stay in one part, whatever its size. None for
+            no such bond.
+    """
+    bonds: dict[int, list[int]] = {}
+    for number in range(len(sequences)):
+        bonds.setdefault(number if together is None else together[number], []).append(number)
+    longest = {key: max(len(sequences[number].ids) for number in numbers) for key, numbers in bonds.items()}
+    starts = [0]
+    for one in sequences:
+        starts.append(starts[-1] + sum(one.lengths))
+    parts: list[list[int]] = []
+    for key in sorted(bonds, key=lambda key: (longest[key], key)):
+        # The bonds come by rising length, so the last one added is the longest of the part.
+        if parts and (len(parts[-1]) + len(bonds[key])) * longest[key] <= budget:
+            parts[-1] += bonds[key]
+        else:
+            parts.append(list(bonds[key]))
+    return [_part(sorted(numbers), starts) for numbers in parts]
+
+
+def _part(numbers: list[int], starts: list[int]) -> Part:
+    ranges = [torch.arange(starts[number], starts[number + 1]) for number in numbers]
+    return Part(tuple(numbers), torch.cat(ranges))
+
+
+class Scorer:
+    """Scores sampled tokens by a policy.
+
+    Args:
+        model: A causal language model with an output layer (``get_output_embeddings``).
+        temperature: Sampling temperature: the logits are divided by it.
+    """
+
+    def __init__(self, model: "PreTrainedModel", temperature: float = 1.0) -> None:
+        self._model = model
+        self._temperature = temperature
+
+    def part(self, sequences: Sequence[TokenSequence], *, entropy: bool = True, gradient: bool = True) -> PolicyTokens:
+        """Scores the sampled tokens of some sequences in one pass, in their order; differentiable.
+
+        Sequences are padded on the right, and the padding is masked: under causal attention no token sees what
+        stands behind it, so padding changes nothing.
+
+        Args:
+            sequences: At least one.
+            entropy: Whether the entropies are differentiable.
+            gradient: Whether anything is.
+        """
+        device = self._model.device
+        width = max(len(one.ids) for one in sequences)
+        ids = torch.zeros((len(sequences), width), dtype=torch.long)
+        seen = torch.zeros((len(sequences), width), dtype=torch.long)
+        sampled = torch.zeros((len(sequences), width), dtype=torch.bool)
+        for row, one in enumerate(sequences):
+            ids[row, : len(one.ids)] = torch.tensor(one.ids)
+            seen[row, : len(one.ids)] = 1
+            sampled[row, : len(one.ids)] = torch.tensor(one.mask)
+        ids, seen, sampled = ids.to(device), seen.to(device), sampled.to(device)
+        with torch.set_grad_enabled(gradient):
+            # The body alone: its head would make the whole table of logits.
+            hidden = self._body()(input_ids=ids, attention_mask=seen, use_cache=False).last_hidden_state
+            # What stands before a token predicts it. A sequence begins with a prompt, so there always is something.
+            before = hidden[:, :-1][sampled[:, 1:]]
+            head = self._model.get_output_embeddings()
+            scores = token_logprobs(
+                before,
+                head.weight,
+                ids[:, 1:][sampled[:, 1:]],
+                bias_V=getattr(head, "bias", None),
+                temperature=self._temperature,
+                entropy_gradient=entropy and gradient,
+            )
+        return PolicyTokens(scores.logp_T, scores.entropy_T)
+
+    def all(self, sequences: Sequence[TokenSequence], budget: int) -> PolicyTokens:
+        """Scores the sampled tokens of all sequences without gradients.
+
+        Args:
+            sequences: At least one.
+            budget: Most tokens in the model at once, padding included.
+        """
+        total = sum(sum(one.lengths) for one in sequences)
+        logp_T, entropy_T = torch.zeros(total), torch.zeros(total)
+        for part in cut(sequences, budget):
+            scores = self.part([sequences[number] for number in part.numbers], gradient=False)
+            assert scores.entropy_T is not None
+            logp_T[part.tokens] = scores.logp_T.float().cpu()
+            entropy_T[part.tokens] = scores.entropy_T.float().cpu()
+        return PolicyTokens(logp_T, entropy_T)
+
+    def _body(self) -> Callable[..., "object"]:
+        model = self._model
+        inner = getattr(model, "get_base_model", lambda: model)()
+        return inner.base_model if hasattr(inner, "base_model") else inner.model
