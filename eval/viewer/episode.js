@@ -119,7 +119,7 @@ function sideHead(row, run) {
   const { sign, name } = outcomeOf(row.outcome);
   const facts = [stepsText(row)];
   if (row.shortest !== null) facts.push(`shortest plan ${row.shortest}`);
-  if (row.outcome !== "won" && row.goals !== null) facts.push(`${percent(row.goals, 0)} % of the goal conditions`);
+  if (row.outcome !== "won" && row.goals !== null && index.runs[run].env === "alfworld") facts.push(`${percent(row.goals, 0)} % of the goal conditions`);
   if (row.tokens !== null) facts.push(counted(row.tokens, "token"));
   return make("div", { class: "side-head" },
     comparing && runName(run),
@@ -160,7 +160,7 @@ function drawEpisode(entry) {
         make("button", { type: "button", class: "quiet", onclick: () => move(1), disabled: place >= shown.length - 1 }, "Next")),
       make("p", { class: "kicker" }, typeName(entry.type), entry.sample || index.runs.some((run) => run.samples > 1)
         ? ` · sample ${entry.sample}` : ""),
-      make("h1", {}, entry.goal || entry.task),
+      make("h1", { class: entry.goal.length > 100 ? "long" : null }, entry.goal || entry.task),
       make("p", { class: "identity" }, entry.task),
       make("div", { class: comparing ? "sides two" : "sides" }, entry.sides.map(sideHead))),
     turns);

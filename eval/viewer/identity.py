@@ -6,6 +6,7 @@ from collections import Counter
 from ...agents.trajectory import Outcome
 from ..intervals import LEVEL
 from ..metrics import Metrics
+from ..repeated import Estimate
 from ..run import Run
 from ..summary import break_down
 from .records import JsonObject
@@ -23,12 +24,17 @@ def identity(run: Run, notes: list[str]) -> JsonObject:
     return {
         "name": run.folder.resolve().name,
         "agent": run.manifest.agent,
+        "env": run.config.env,
         "panel": run.panel.label,
         "panel_sha256": run.panel.sha256,
         "tasks": len(run.panel.tasks),
         "samples": run.config.samples,
         "level": LEVEL,
         "overall": _metrics(overall),
+        "at_k": [
+            {"k": at.k, "estimates": {name: _estimate(estimate) for name, estimate in at.estimates.items()}}
+            for at in overall.at_k
+        ],
         "types": [{"type": name, **_metrics(metrics)} for name, metrics in by_type.items()],
         "outcomes": {outcome.value: counts[outcome] for outcome in Outcome if counts[outcome]},
         "notes": [*_notes(run, overall), *notes],
@@ -48,6 +54,11 @@ def _metrics(metrics: Metrics) -> JsonObject:
         "steps": _number(metrics.mean_steps.value),
         "invalid": _number(metrics.invalid_command_rate.value),
     }
+
+
+def _estimate(estimate: Estimate) -> JsonObject:
+    value, (low, high, _) = estimate
+    return {"value": _number(value.value), "low": _number(low), "high": _number(high), "cause": value.cause}
 
 
 def _number(value: float) -> float | None:

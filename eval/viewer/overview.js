@@ -69,6 +69,22 @@ function typeTable() {
 
 const outcomesText = (run) => Object.entries(run.outcomes).map(([name, count]) => `${outcomeOf(name).name} ${count}`).join(", ");
 
+// pass@k and its kin, where each task was played several times.
+function atKTable(run, number) {
+  if (!run.at_k.length) return null;
+  const names = [...new Set(run.at_k.flatMap(({ estimates }) => Object.keys(estimates)))]; // Some are for one k only.
+  const cell = (estimate) => {
+    if (estimate === undefined) return make("td", {});
+    const interval = estimate.low === null ? "" : ` [${percent(estimate.low)}, ${percent(estimate.high)}]`;
+    return make("td", { title: estimate.cause || null }, percent(estimate.value), interval);
+  };
+  return make("div", { class: "scroll" }, make("table", { class: "narrow" },
+    make("caption", {}, comparing && runName(number), "With several samples a task, in %"),
+    make("thead", {}, make("tr", {}, ["k", ...names].map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, run.at_k.map(({ k, estimates }) => make("tr", {}, make("th", { scope: "row" }, k),
+      names.map((name) => cell(estimates[name])))))));
+}
+
 function originList(run, number) {
   return make("details", { class: "origin", open: !comparing },
     make("summary", {}, comparing ? `Where run ${RUN_MARKS[number]} comes from` : "Where this comes from"),
@@ -101,6 +117,7 @@ function drawOverview() {
       `Not the same conditions, so the two rates do not tell two agents apart. ${index.mismatches.join("; ")}`),
     comparing && crossTable(),
     typeTable(),
+    index.runs.map(atKTable),
     index.runs.map(originList),
     make("p", { class: "aside" }, "Choose an episode to read it. Press ", make("kbd", {}, "?"), " for the keys."));
 }

@@ -54,12 +54,12 @@ def prepare(episode: Episode, texts: TokenTexts | None) -> Prepared:
 
 
 def goal_of(played: Trajectory) -> str:
-    """What is asked for: the sentence of ALFWorld's first observation, else the beginning of that observation."""
+    """What is asked for: the sentence in ALFWorld's first observation, else the first paragraph of that observation."""
     if not played.turns:
         return ""
     observation = played.turns[0].observation
     found = _GOAL.search(observation)
-    text = " ".join((found[1] if found else observation).split())
+    text = " ".join((found[1] if found else observation.strip().partition("\n\n")[0]).split())
     return text if len(text) <= _GOAL_CHARACTERS else text[: _GOAL_CHARACTERS - 1].rstrip() + "…"
 
 

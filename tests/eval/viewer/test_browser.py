@@ -297,6 +297,23 @@ def test_runs_under_other_conditions_are_named_as_such(
     assert page.locator(".notice").count() == 0
 
 
+def test_samples_are_told_apart_and_give_pass_at_k(tmp_path: Path, open_page: OpenPage) -> None:
+    evaluate(EvalConfig(panel="builtin_valid", limit=3, samples=2, max_steps=5, out=tmp_path / "twice"))
+    page, complaints, _ = open_page(tmp_path / "twice")
+    summary = json.loads((tmp_path / "twice" / "summary.json").read_text())["overall"]
+    shown = page.inner_text(".narrow")
+    assert "pass@k" in shown
+    assert "pass^k" in shown
+    assert len(rows_of(page)) == 6
+    assert f"{summary['won']} of 6 won" in page.inner_text("#head")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.inner_text(".kicker").endswith("sample 1")
+    address = page.evaluate("location.hash")
+    assert address.endswith("sample=1")
+    assert complaints == []
+
+
 def test_a_link_opens_its_episode_and_turn(played: dict[str, Path], open_page: OpenPage) -> None:
     line = json.loads((played["random"] / "episodes.jsonl").read_text().splitlines()[-1])
     fragment = f"#task={line['task_id']}&sample=0&turn=3"
