@@ -32,7 +32,7 @@ def identity(run: Run, notes: list[str]) -> JsonObject:
         "level": LEVEL,
         "overall": _metrics(overall),
         "at_k": [
-            {"k": at.k, "estimates": {name: _estimate(estimate) for name, estimate in at.estimates.items()}}
+            {"k": at.k, "estimates": {_of_any_k(name): _estimate(estimate) for name, estimate in at.estimates.items()}}
             for at in overall.at_k
         ],
         "types": [{"type": name, **_metrics(metrics)} for name, metrics in by_type.items()],
@@ -54,6 +54,11 @@ def _metrics(metrics: Metrics) -> JsonObject:
         "steps": _number(metrics.mean_steps.value),
         "invalid": _number(metrics.invalid_command_rate.value),
     }
+
+
+def _of_any_k(name: str) -> str:
+    """``pass@k`` for ``pass@4``: a column for all k."""
+    return name.rstrip("0123456789") + "k"
 
 
 def _estimate(estimate: Estimate) -> JsonObject:
