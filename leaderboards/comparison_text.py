@@ -1,5 +1,6 @@
 """Comparisons as text for a terminal."""
 
+import shlex
 from collections.abc import Sequence
 
 from ..eval.compare import Comparison, Discordant, Report, Tested
@@ -20,7 +21,7 @@ from .comparison_words import (
     verdict,
     warnings,
 )
-from .numbers import count, interval, percent
+from .numbers import count, interval, percent, plain
 from .rows import sorted_types, type_label
 from .text import heading
 
@@ -105,6 +106,9 @@ def _discordant(report: Report, comparison: Comparison, shown: int) -> list[str]
         if found:
             lines += ["", f"Tasks with which {letter(number)} did better: {len(found)}"]
             lines += _listed(report, comparison, found, shown)
+    if lines:
+        folders = (plain(shlex.quote(str(report.runs[n].folder))) for n in (comparison.first, comparison.second))
+        lines += ["", "Side by side: holdergym view {} --compare {}".format(*folders)]
     return lines
 
 

@@ -74,7 +74,7 @@ def _spending(board: Board) -> SideTable:
             decimal(row.spending.generated_tokens_per_success, 0),
             decimal(row.spending.agent_seconds, 2),
             decimal(row.spending.env_seconds, 2),
-            *((decimal(row.spending.cost, 2), decimal(row.spending.cost_per_success, 4)) if priced else ()),
+            *((decimal(row.spending.cost, 4), decimal(row.spending.cost_per_success, 4)) if priced else ()),
         )
         for row in board.rows
     ]

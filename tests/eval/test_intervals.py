@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from holdergym.eval.intervals import wilson
 
@@ -46,6 +47,21 @@ def test_statsmodels_agrees() -> None:
     proportion = pytest.importorskip("statsmodels.stats.proportion")
     for won, total in [(120, 128), (0, 5), (5, 5), (37, 134)]:
         assert wilson(won, total)[:2] == pytest.approx(proportion.proportion_confint(won, total, method="wilson"))
+
+
+@pytest.mark.parametrize("total", [60, 128, 134, 140])
+def test_coverage_of_every_rate_from_5_to_95_percent(total: int) -> None:
+    """Computed exactly. Counts are whole, so a single rate may be off; 95% is held on average (Brown et al. 2001)."""
+    stats = pytest.importorskip("scipy.stats")
+    counts = np.arange(total + 1)
+    ends = np.array([wilson(int(won), total)[:2] for won in counts])
+    held = [
+        float(stats.binom.pmf(counts, total, rate)[(ends[:, 0] <= rate) & (rate <= ends[:, 1])].sum())
+        for rate in np.arange(0.05, 0.9501, 0.01)
+    ]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.005)
+    assert min(held) >= 0.92
+    assert max(held) <= 0.98
 
 
 def test_nothing_finished_is_undefined_with_a_cause() -> None:

@@ -30,6 +30,7 @@ def test_text_says_who_wins_by_how_much_and_where(report) -> None:
     )
     assert "Tasks with which B did better: 9" in text
     assert re.search(r"A limit  \S+/first/episodes\.jsonl:4$", text, re.MULTILINE)
+    assert re.search(r"^Side by side: holdergym view \S+/first --compare \S+/second$", text, re.MULTILINE)
     assert "and 5 more: --discordant 9 or --format json lists them all" in text
 
 

@@ -1,0 +1,69 @@
+"""pass@k over runs: its interval holds the truth, and which answers are one candidate in a vote."""
+
+import numpy as np
+import pytest
+from holdergym.agents.trajectory import Outcome
+from holdergym.eval.repeated import at_every_k, candidate, powers_up_to
+from holdergym.eval.results import Result
+
+from .coverage import Rng, coverage, won_counts
+
+
+def results_of(won: np.ndarray, samples: int) -> list[Result]:
+    return [
+        Result(f"t{task}", "pick", sample, outcome, 1, 0, None, float(outcome is Outcome.WON))
+        for task, count in enumerate(won)
+        for sample in range(samples)
+        for outcome in [Outcome.WON if sample < count else Outcome.LIMIT]
+    ]
+
+
+def test_which_k() -> None:
+    assert [powers_up_to(samples) for samples in (1, 2, 5, 8, 10)] == [
+        [1],
+        [1, 2],
+        [1, 2, 4, 5],
+        [1, 2, 4, 8],
+        [1, 2, 4, 8, 10],
+    ]
+
+
+@pytest.mark.parametrize("name", ["pass@4", "pass^2"])
+def test_95_percent_of_the_intervals_hold_the_true_number(name: str) -> None:
+    """Tasks' rates are drawn from a beta distribution, of which the true means are known."""
+    a = b = 1.0
+    truth = {
+        # 1 - E[(1 - p)^4] and E[p^2] for p uniform on [0, 1].
+        "pass@4": 1 - 1 / 5,
+        "pass^2": 1 / 3,
+    }[name]
+
+    def interval(rng: Rng):
+        won = rng.binomial(8, rng.beta(a, b, 134))
+        rows = at_every_k(results_of(won, 8), 134, 8)
+        return next(row.estimates[name].interval for row in rows if name in row.estimates)
+
+    # 3.5 standard errors of 300 runs beside 93% and 97%.
+    assert 0.93 - 0.045 <= coverage(interval, truth, 300, seed=2) <= 0.97 + 0.03
+
+
+def test_made_up_runs_have_the_likeness_that_is_asked_for() -> None:
+    """The simulation is only as good as its runs: two samples of a task correlate as they should."""
+    won = won_counts(np.random.default_rng(0), 200_000, 2, 0.3, 0.4)
+    assert won.mean() / 2 == pytest.approx(0.3, abs=0.005)
+    both = (won == 2).mean()
+    assert (both - 0.3**2) / (0.3 * 0.7) == pytest.approx(0.4, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("12", "$12$"), ("0.5", "1/2"), (r"\\frac{1}{2}", "0.5"), ("x + 1", "x+1"), ("12,000", "12000")],
+)
+def test_answers_that_are_one_candidate(first: str, second: str) -> None:
+    assert candidate(first, False) == candidate(second, False)
+
+
+def test_answers_that_are_not() -> None:
+    assert candidate(None, False) is None
+    assert candidate("12", False) != candidate("13", False)
+    assert candidate("12", False) != candidate("12", True)
