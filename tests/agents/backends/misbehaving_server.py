@@ -1,6 +1,8 @@
 """A real HTTP server with OpenAI's interface that misbehaves on purpose, one request after the other as it is told."""
 
+import contextlib
 import json
+import socket
 import threading
 import time
 from collections import deque
@@ -33,6 +35,7 @@ class Book:
         active: Requests that are being answered now.
         most_active: Most of them at once so far.
         released: Set to let hanging requests go.
+        connections: All that were ever opened.
     """
 
     planned: deque[Behaviour] = field(default_factory=deque)
@@ -44,6 +47,7 @@ class Book:
     most_active: int = 0
     seconds: float = 0.0
     released: threading.Event = field(default_factory=threading.Event)
+    connections: list[socket.socket] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -52,6 +56,11 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     book: Book
+
+    def setup(self) -> None:
+        super().setup()
+        with self.book.lock:
+            self.book.connections.append(self.connection)
 
     def log_message(self, *args: object) -> None:
         pass
@@ -108,11 +117,14 @@ class MisbehavingServer:
         self._thread.start()
 
     def die(self) -> None:
-        """Takes no more connections."""
+        """Ends all connections and takes no more, as when its process is killed."""
         self.book.released.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        for connection in self.book.connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def come_back(self) -> None:
         """Begins again at the same address."""
