@@ -24,7 +24,7 @@ const TYPES = {
 };
 
 const outcomeOf = (name) => OUTCOMES[name] ?? { sign: "?", name };
-const typeName = (type) => TYPES[type] ?? type.replaceAll("_", " ");
+const typeName = (type) => Object.hasOwn(TYPES, type) ? TYPES[type] : type.replaceAll("_", " ");
 
 // An entry is a line of the list: a task and a sample, with the row of each run, or null where a run lacks it.
 const entries = [];
