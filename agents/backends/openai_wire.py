@@ -94,7 +94,7 @@ def body_of(request: Request, model: Model) -> dict[str, object]:
         case MessagePrompt(messages):
             body["messages"] = [message._asdict() for message in messages]
             body["logprobs"] = True
-    return body | _PLAIN.get(model.owner, {})
+    return {**body, **_PLAIN.get(model.owner, {})}
 
 
 def most_bytes(request: Request) -> int:
