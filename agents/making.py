@@ -31,12 +31,16 @@ class _ChatTemplate(NamedTuple):
     stop: tuple[str, ...] = ()
 
 
-def make_language_model(settings: LanguageModelSettings, kind: str) -> LanguageModelAgent:
+def make_language_model(
+    settings: LanguageModelSettings, kind: str, backend: Backend | None = None
+) -> LanguageModelAgent:
     """Loads or reaches the model and makes the agent.
 
     Args:
         settings: Which model, and how it plays.
         kind: What it will play, ``alfworld`` or ``math``: decides on the prompt where none is set.
+        backend: A back end that has the model already, in training for example. It is the caller's to close, so do
+            not close the agent. None loads or reaches the model when it is first needed.
 
     Raises:
         HolderGymError: If the model or a file cannot be loaded, or a package is missing.
@@ -51,7 +55,7 @@ def make_language_model(settings: LanguageModelSettings, kind: str) -> LanguageM
         checkpoint = find_checkpoint(settings.model, settings.revision)
         tokenizer = load_tokenizer(checkpoint)
         composer = TokenComposer(prompt, viewer, ChatFormat(tokenizer, template.text, settings.template_arguments))
-        open_backend = _backend(settings, checkpoint, tokenizer)
+        open_backend = _backend(settings, checkpoint, tokenizer) if backend is None else lambda: backend
     else:
         if settings.chat_template is not None or settings.template_arguments:
             raise ConfigError(

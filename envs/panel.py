@@ -72,11 +72,10 @@ class Panel:
         return f"{self.name}[{len(self.tasks)} of {self.full_size}]" if self.partial else self.name
 
     def limit(self, count: int) -> "Panel":
-        """Keeps ``count`` tasks, spread evenly over the sorted list.
+        """Keeps ``count`` tasks, spread evenly over the list sorted by type and id.
 
-        Where ids begin with the task type, as in ALFWorld, each type keeps its share, to less than one task. A type
-        stays in for sure if it has at least ``len(tasks) / count`` tasks: with 8 of ``valid_unseen`` all six do, with
-        fewer than six some cannot.
+        Each type keeps its share, to less than one task. A type stays in for sure if it has at least
+        ``len(tasks) / count`` tasks: with 8 of ``valid_unseen`` all six do, with fewer than six some cannot.
 
         Raises:
             HolderGymError: If ``count`` is not positive.
@@ -86,8 +85,10 @@ class Panel:
         size = len(self.tasks)
         if count >= size:
             return self
-        kept = tuple(self.tasks[(2 * i + 1) * size // (2 * count)] for i in range(count))
-        return Panel(self.name, kept, self.full_size)
+        # By type first: where types take turns in the ids, an even step through the ids would meet one type only.
+        by_type = sorted(self.tasks, key=lambda task: (task.type, task.id))
+        kept = [by_type[(2 * i + 1) * size // (2 * count)] for i in range(count)]
+        return Panel(self.name, tuple(sorted(kept, key=lambda task: task.id)), self.full_size)
 
     def of_type(self, task_type: str) -> "Panel":
         """Keeps the tasks of one type.

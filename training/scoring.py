@@ -1,6 +1,6 @@
 """Runs a policy over token sequences, in parts that fit into memory, and scores the tokens that were sampled."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -92,7 +92,7 @@ class Scorer:
         ids, seen, sampled = ids.to(device), seen.to(device), sampled.to(device)
         with torch.set_grad_enabled(gradient):
             # The body alone: its head would make the whole table of logits.
-            hidden = self._body()(input_ids=ids, attention_mask=seen, use_cache=False).last_hidden_state
+            hidden = self._model.base_model(input_ids=ids, attention_mask=seen, use_cache=False).last_hidden_state
             # What stands before a token predicts it. A sequence begins with a prompt, so there always is something.
             before = hidden[:, :-1][sampled[:, 1:]]
             head = self._model.get_output_embeddings()
@@ -121,8 +121,3 @@ class Scorer:
             logp_T[part.tokens] = scores.logp_T.float().cpu()
             entropy_T[part.tokens] = scores.entropy_T.float().cpu()
         return PolicyTokens(logp_T, entropy_T)
-
-    def _body(self) -> Callable[..., "object"]:
-        model = self._model
-        inner = getattr(model, "get_base_model", lambda: model)()
-        return inner.base_model if hasattr(inner, "base_model") else inner.model

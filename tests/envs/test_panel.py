@@ -1,5 +1,6 @@
 import copy
 import pickle
+from collections import Counter
 
 import pytest
 from holdergym.envs.errors import HolderGymError, UnknownNameError
@@ -97,3 +98,10 @@ def test_draws_are_uniform() -> None:
             counts[task.id] += drawn.draws_of(number)
     # 10,000 draws: five standard deviations of a binomial with share 0.1.
     assert all(abs(count - 1000) < 150 for count in counts.values())
+
+
+@pytest.mark.parametrize("count", [5, 10, 20, 40, 50])
+def test_a_limit_keeps_types_that_take_turns(count: int) -> None:
+    panel = Panel.of("p", [Task(f"t{number:03}", f"k{number % 5}", "0" * 64) for number in range(200)])
+    kept = panel.limit(count)
+    assert Counter(task.type for task in kept.tasks) == {f"k{kind}": count // 5 for kind in range(5)}

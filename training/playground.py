@@ -1,0 +1,110 @@
+"""What a policy is trained in: tasks to draw from, environments to play them in, and tasks to be validated on."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import gymnasium
+
+from ..envs.panel import Panel
+from ..envs.task import Task
+from .config import TrainConfig
+
+_ALFWORLD_STEPS = 50
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Playground:
+    """Tasks and environments.
+
+    Attributes:
+        kind: ``alfworld`` or ``math``: decides on the prompt where none is set.
+        train: The tasks to draw from.
+        validation: The tasks to be validated on; None if nothing is validated.
+        make_train: Makes one more environment for the former.
+        make_validation: Makes one more environment for the latter.
+    """
+
+    kind: Literal["alfworld", "math"]
+    train: Panel
+    validation: Panel | None
+    make_train: Callable[[], gymnasium.Env[str, str]]
+    make_validation: Callable[[], gymnasium.Env[str, str]]
+
+
+def open_playground(config: TrainConfig) -> Playground:
+    """Opens the tasks that the settings name.
+
+    Raises:
+        HolderGymError: If they cannot be read.
+    """
+    data = None if config.data is None else str(config.data)
+    panels = (config.panel or "builtin_train", config.validation.panel)
+    train, validation = (_open(config.env, panel, data) for panel in panels)
+    if config.task_type is not None:
+        train, validation = train.of_type(config.task_type), validation.of_type(config.task_type)
+    if config.validation.limit is not None:
+        validation = validation.limit(config.validation.limit)
+    return Playground(
+        kind="alfworld" if config.env == "alfworld" else "math",
+        train=train,
+        validation=validation if config.validation.every else None,
+        make_train=lambda: _make(config, panels[0], data),
+        make_validation=lambda: _make(config, panels[1], data),
+    )
+
+
+def tasks_of_round(panel: Panel, count: int, round: int, seed: int) -> list[Task]:
+    """The tasks that a round draws: the panel is gone through again and again, each time in another order.
+
+    It is a function of the round alone, so a resumed run draws what it would have drawn.
+
+    Args:
+        panel: The tasks.
+        count: Tasks a round.
+        round: Number of the round, from 1.
+        seed: Seed of the run.
+    """
+    first = (round - 1) * count
+    return [task for task in _take(_endless(panel, seed, first // len(panel.tasks)), first % len(panel.tasks), count)]
+
+
+def _endless(panel: Panel, seed: int, epoch: int) -> Iterator[Task]:
+    while True:
+        order = list(panel.tasks)
+        random.Random(f"order of tasks, seed {seed}, epoch {epoch}").shuffle(order)
+        yield from order
+        epoch += 1
+
+
+def _take(tasks: Iterator[Task], skip: int, count: int) -> list[Task]:
+    for _ in range(skip):
+        next(tasks)
+    return [next(tasks) for _ in range(count)]
+
+
+def _open(env: str, panel: str, data: str | None) -> Panel:
+    builtin = panel.startswith("builtin_")
+    if env == "alfworld":
+        from ..envs.alfworld.games import open_games
+
+        return open_games(panel, None if builtin else data).panel
+    from ..envs.math.problems import open_problems
+
+    return open_problems(panel, None if builtin else data).panel
+
+
+def _make(config: TrainConfig, panel: str, data: str | None) -> gymnasium.Env[str, str]:
+    source = None if panel.startswith("builtin_") else data
+    if config.env == "alfworld":
+        from ..envs.alfworld.env import ALFWorldEnv
+
+        return ALFWorldEnv(panel=panel, data=source, max_steps=config.max_steps or _ALFWORLD_STEPS)
+    from ..envs.math.env import MathEnv, MathRetryEnv
+
+    if config.env == "math":
+        return MathEnv(panel=panel, data=source)
+    attempts = config.max_steps or _ATTEMPTS
+    return MathRetryEnv(panel=panel, data=source, rewards=[1.0 / 2**attempt for attempt in range(attempts)])

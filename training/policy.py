@@ -1,0 +1,127 @@
+"""The policy that is trained: its weights, its reference, and the agent that plays with it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..agents.backends.transformers_backend import TransformersBackend
+from ..agents.checkpoints import Checkpoint, find_checkpoint
+from ..agents.language_model import LanguageModelAgent
+from ..agents.loading import load_model, load_tokenizer
+from ..agents.making import make_language_model
+from ..envs.errors import ConfigError
+from .config import LoraSettings, TrainConfig
+from .scoring import Scorer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+class Policy:
+    """A model in training.
+
+    The model stays in evaluation mode: dropout would make the policy that is trained another one than that which
+    played.
+
+    Args:
+        config: The settings.
+
+    Attributes:
+        model: The model, with its adapters if there are any.
+        tokenizer: Its tokenizer.
+        checkpoint: What it was loaded from.
+        scorer: Scores tokens at the sampling temperature.
+
+    Raises:
+        HolderGymError: If it cannot be loaded.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        settings = config.agent
+        self.checkpoint: Checkpoint = find_checkpoint(settings.model, settings.revision)
+        self.tokenizer: PreTrainedTokenizerBase = load_tokenizer(self.checkpoint)
+        backend = settings.backend
+        if backend.name != "transformers":
+            raise ConfigError(f"rollouts come from the transformers back end so far, not from {backend.name!r}")
+        # Weights in 16 bits lose updates of the size of a usual learning rate.
+        model = load_model(self.checkpoint, "float32" if config.lora is None else backend.dtype, backend.device)
+        self.model: PreTrainedModel = model if config.lora is None else _with_adapters(model, config.lora)
+        self.has_adapters = config.lora is not None
+        if config.gradient_checkpointing:
+            self.model.enable_input_require_grads()
+            self.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        for parameter in self.model.parameters():
+            if config.lora is None:
+                parameter.requires_grad_(True)
+        self.temperature = settings.temperature or 1.0
+        # The model inside: adapters are put into its layers, so it is the policy with or without them.
+        self._inner: PreTrainedModel = self.model.base_model.model if self.has_adapters else self.model
+        self.scorer = Scorer(self._inner, self.temperature)
+        self._reference: PreTrainedModel | None = None
+        if config.method.needs_reference and not self.has_adapters:
+            self._reference = deepcopy(self.model).requires_grad_(False)
+        self._backend = TransformersBackend(
+            self._inner,
+            self.tokenizer,
+            max_batch=max(backend.max_batch, config.in_flight),
+            cache_gib=backend.cache_gib,
+            max_context=backend.max_context,
+        )
+        self._config = config
+
+    @property
+    def trained(self) -> list[torch.nn.Parameter]:
+        """The parameters that are trained."""
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+
+    def agent(self, kind: str, *, greedy: bool = False) -> LanguageModelAgent:
+        """The agent that plays with the present weights.
+
+        Args:
+            kind: ``alfworld`` or ``math``.
+            greedy: Whether it takes the most likely tokens.
+        """
+        settings = replace(self._config.agent, temperature=0.0 if greedy else self.temperature)
+        return make_language_model(settings, kind, backend=self._backend)
+
+    def weights_changed(self) -> None:
+        """Forgets what the back end has computed with the weights before."""
+        self._backend.forget()
+
+    @contextmanager
+    def reference(self) -> Iterator[Scorer]:
+        """Scores tokens by the model that training began with."""
+        if self.has_adapters:
+            with self.model.disable_adapter():
+                yield self.scorer
+            return
+        assert self._reference is not None
+        yield Scorer(self._reference, self.temperature)
+
+    def save(self, folder: Path) -> None:
+        """Writes an ordinary checkpoint, with the adapters merged in, which the evaluator loads."""
+        model = self.model
+        if self.has_adapters:
+            model = deepcopy(model).merge_and_unload()
+        model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def close(self) -> None:
+        """Ends the back end."""
+        self._backend.close()
+
+
+def _with_adapters(model: "PreTrainedModel", settings: LoraSettings) -> "PreTrainedModel":
+    from peft import LoraConfig, get_peft_model
+
+    targets = "all-linear" if settings.targets == "all" else ["q_proj", "k_proj", "v_proj", "o_proj"]
+    config = LoraConfig(
+        r=settings.rank, lora_alpha=settings.alpha, target_modules=targets, lora_dropout=0.0, task_type="CAUSAL_LM"
+    )
+    adapted: PreTrainedModel = get_peft_model(model, config)  # type: ignore[assignment]
+    return adapted.eval()
