@@ -12,7 +12,7 @@ import torch
 from ..agents.backends.transformers_backend import TransformersBackend
 from ..agents.checkpoints import Checkpoint, find_checkpoint
 from ..agents.language_model import LanguageModelAgent
-from ..agents.loading import load_model, load_tokenizer
+from ..agents.loading import load_model, load_tokenizer, quiet_transformers
 from ..agents.making import make_language_model
 from ..envs.errors import ConfigError
 from .config import LoraSettings, TrainConfig
@@ -108,8 +108,9 @@ class Policy:
         model = self.model
         if self.has_adapters:
             model = deepcopy(model).merge_and_unload()
-        model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        with quiet_transformers():
+            model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
     def close(self) -> None:
         """Ends the back end."""
