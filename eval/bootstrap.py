@@ -7,6 +7,10 @@ Tasks whose numbers are equal are the same to every statistic here, and there ar
 at most n + 1 of them. So a resample is one draw of a multinomial distribution over the different tasks. That is the
 same distribution, and takes neither time nor memory for the number of tasks. Statistics of the same tasks share their
 resamples.
+
+Simulated, the 95% intervals hold the true rate in 93% to 97% of runs from 134 tasks on, for rates of 10% to 90% and 2
+to 16 samples a task, however alike these are. With fewer tasks, or rates nearer to 0 or 1, they are rough: between 87%
+and 100% with 20 tasks, 84% and 100% with 10. Task types with few tasks should be read with that in mind.
 """
 
 import math
@@ -58,7 +62,7 @@ def bootstrap_rates(
     """
     parts_TS, wholes_T = _checked(parts, wholes)  # noqa: N806
     if not len(wholes_T):
-        return (Interval(math.nan, math.nan, "no episode finished"),) * parts_TS.shape[1]
+        return (Interval(math.nan, math.nan, "no episode finished"),) * int(parts_TS.shape[1])
     rates_TS = parts_TS / wholes_T[:, None]  # noqa: N806
     flat = np.ptp(rates_TS, axis=0) == 0.0
     intervals: Iterator[Interval] = (

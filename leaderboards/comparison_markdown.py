@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from ..envs.wording import counted
 from ..eval.compare import Comparison, Discordant, Report, Tested
-from ..eval.metrics import measure
 from ..eval.run import Run
 from .comparison_words import (
     counts,
@@ -12,15 +12,16 @@ from .comparison_words import (
     legend,
     letter,
     p_value,
+    panels,
     places,
     point_interval,
     points,
-    rate_and_count,
+    rate_of,
     verdict,
     warnings,
 )
 from .markdown import escape
-from .numbers import count, interval, percent
+from .numbers import percent
 from .rows import sorted_types, type_label
 
 
@@ -31,15 +32,13 @@ def report_as_markdown(report: Report, shown: int) -> str:
         report: What was compared.
         shown: Most discordant tasks to list.
     """
-    first = report.runs[0]
     pairs = len(report.comparisons)
     rows = [
-        [names[0], escape(names[1]), escape(names[2]), *_rate(run)]
+        [names[0], escape(names[1]), escape(names[2]), *rate_of(run)]
         for names, run in zip(legend(report), report.runs, strict=True)
     ]
     lines = [
-        f"**{escape(first.config.env)}, panel {escape(first.panel.label)}**: {len(first.panel.tasks)} tasks, "
-        f"sha256 `{first.panel.sha256[:12]}`",
+        *map(_title, panels(report)),
         "",
         *_table(["", "Agent", "Run", "Won", "Success %", "95% interval"], rows, left=3),
     ]
@@ -48,9 +47,10 @@ def report_as_markdown(report: Report, shown: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rate(run: Run) -> tuple[str, str, str]:
-    metrics = measure(run.results, len(run.panel.tasks), expected=run.expected)
-    return count(metrics), percent(metrics.success_rate), interval(metrics.interval)
+def _title(run: Run) -> str:
+    panel = run.panel
+    named = f"**{escape(run.config.env)}, panel {escape(panel.label)}**"
+    return f"{named}: {counted(len(panel.tasks), 'task')}, sha256 `{panel.sha256[:12]}`"
 
 
 def _comparison(report: Report, comparison: Comparison, pairs: int, shown: int) -> list[str]:
@@ -76,8 +76,8 @@ def _type_row(name: str, tested: Tested) -> list[str]:
     return [
         name,
         str(paired.tasks),
-        rate_and_count(paired, paired.first),
-        rate_and_count(paired, paired.second),
+        percent(paired.first),
+        percent(paired.second),
         points(paired.difference),
         point_interval(paired.interval),
         str(paired.better_first),

@@ -4,8 +4,6 @@ import shlex
 from collections.abc import Sequence
 
 from ..eval.compare import Comparison, Discordant, Report, Tested
-from ..eval.metrics import measure
-from ..eval.run import Run
 from .comparison_words import (
     counts,
     discordant_line,
@@ -13,15 +11,16 @@ from .comparison_words import (
     legend,
     letter,
     p_value,
+    panels,
     places,
     point_interval,
     points,
-    rate_and_count,
+    rate_of,
     split,
     verdict,
     warnings,
 )
-from .numbers import count, interval, percent, plain
+from .numbers import percent, plain
 from .rows import sorted_types, type_label
 from .text import heading
 
@@ -43,21 +42,17 @@ def report_as_text(report: Report, shown: int = SHOWN) -> str:
 def _runs(report: Report) -> str:
     from tabulate import tabulate
 
-    first = report.runs[0]
-    rows = [[*names, *_rate(run)] for names, run in zip(legend(report), report.runs, strict=True)]
+    rows = [[*names, *rate_of(run)] for names, run in zip(legend(report), report.runs, strict=True)]
     table = tabulate(
         rows,
         ["", "agent", "run", "won", "rate %", "95% interval"],
         disable_numparse=True,
         colalign=("left", "left", "left", "right", "right", "right"),
     )
-    title = heading(first.config.env, first.panel.label, len(first.panel.tasks), first.panel.sha256)
-    return f"{title}\n\n{table}"
-
-
-def _rate(run: Run) -> tuple[str, str, str]:
-    metrics = measure(run.results, len(run.panel.tasks), expected=run.expected)
-    return count(metrics), percent(metrics.success_rate), interval(metrics.interval)
+    titles = [
+        heading(run.config.env, run.panel.label, len(run.panel.tasks), run.panel.sha256) for run in panels(report)
+    ]
+    return "\n".join([*titles, "", table])
 
 
 def _comparison(report: Report, comparison: Comparison, pairs: int, shown: int) -> str:
@@ -88,8 +83,8 @@ def _type_row(name: str, tested: Tested) -> list[str]:
     return [
         name,
         str(paired.tasks),
-        rate_and_count(paired, paired.first),
-        rate_and_count(paired, paired.second),
+        percent(paired.first),
+        percent(paired.second),
         points(paired.difference),
         point_interval(paired.interval),
         str(paired.better_first),

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from ..envs.wording import counted
 from ..eval.compare import Comparison, Discordant, Played, Report, Tested, episode_file
 from ..eval.intervals import Interval
+from ..eval.metrics import measure
 from ..eval.pairing import CLUSTER_BOOTSTRAP, MCNEMAR, PERMUTATION, TANGO, Paired
 from ..eval.run import Run
 from ..eval.value import Value
-from .numbers import UNDEFINED, plain
+from .numbers import UNDEFINED, count, interval, percent, plain
 
 _TESTS = {MCNEMAR: "Exact McNemar test", PERMUTATION: "Paired permutation test of whole tasks"}
 _INTERVALS = {TANGO: "interval by Tango's score method", CLUSTER_BOOTSTRAP: "interval by a bootstrap of whole tasks"}
@@ -36,11 +37,6 @@ def p_value(value: Value) -> str:
     if not value.defined:
         return UNDEFINED
     return f"{value.value:.1e}" if value.value < 0.001 else f"{value.value:.3f}"
-
-
-def rate_and_count(paired: Paired, rate: Value) -> str:
-    """A success rate in percent: ``92.5``."""
-    return UNDEFINED if not rate.defined else f"{100 * rate.value:.1f}"
 
 
 def verdict(tested: Tested, first: str, second: str) -> str:
@@ -119,6 +115,20 @@ def legend(report: Report) -> list[tuple[str, str, str]]:
     return [
         (letter(number), plain(run.manifest.agent), plain(str(run.folder))) for number, run in enumerate(report.runs)
     ]
+
+
+def panels(report: Report) -> list[Run]:
+    """The first run on each panel; there are several only where the runs were compared anyway."""
+    found: dict[tuple[str, str], Run] = {}
+    for run in report.runs:
+        found.setdefault((run.config.env, run.panel.sha256), run)
+    return list(found.values())
+
+
+def rate_of(run: Run) -> tuple[str, str, str]:
+    """A run's count, success rate in percent and interval, over all its tasks."""
+    metrics = measure(run.results, len(run.panel.tasks), expected=run.expected)
+    return count(metrics), percent(metrics.success_rate), interval(metrics.interval)
 
 
 def split(discordant: Sequence[Discordant]) -> tuple[list[Discordant], list[Discordant]]:

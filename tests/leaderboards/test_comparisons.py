@@ -48,6 +48,16 @@ def test_warnings(make_run) -> None:
     assert re.search(r"counted as not won instead: \S+ points on 12 tasks, p = \d", text)
 
 
+def test_runs_on_different_panels_are_both_named(make_run, panel_of) -> None:
+    runs = [make_run("a"), make_run("b", panel=panel_of().limit(6)), make_run("c")]
+    report = compare_runs(runs, anyway=True)
+    assert report_as_text(report).splitlines()[:3] == [
+        f"alfworld, panel {label}: {size} tasks, sha256 {run.panel.sha256[:12]}"
+        for label, size, run in (("made_up", 12, runs[0]), ("made_up[6 of 12]", 6, runs[1]))
+    ] + [""]
+    assert report_as_markdown(report, 3).count("sha256") == 2
+
+
 def test_markdown_is_a_table_for_each_pair(make_run) -> None:
     runs = [make_run("a", NASTY, won=3), make_run("b", won=9), make_run("c", won=12)]
     lines = report_as_markdown(compare_runs(runs), 2).splitlines()
