@@ -7,6 +7,7 @@ from .drawing import Draw, draw_tokens
 from .forward import Forward
 from .prefix_store import PrefixStore
 from .responses import GrowingResponse, Job, ResponseRules
+from .row_attention import rows_of, use_row_attention
 from .slot_cache import SlotCache
 
 
@@ -23,6 +24,7 @@ class BatchDecoder:
     def __init__(self, model: PreTrainedModel, rules: ResponseRules, rows: int, cache_bytes: int) -> None:
         self._model = model
         self._forward = Forward(model)
+        use_row_attention(model)
         self._rules = rules
         self._rows = rows
         self._store = PrefixStore(cache_bytes)
@@ -63,13 +65,15 @@ class BatchDecoder:
         responses = list(self._responses)
         lengths_B = torch.tensor(self._cache.lengths)
         columns = torch.arange(int(lengths_B.max()) + 1)
-        logits_B_V = self._forward(
-            torch.tensor([[response.ids[-1]] for response in responses]),
-            (columns <= lengths_B[:, None]).long(),
-            lengths_B[:, None],
-            self._cache.for_next_tokens(),
-        )
-        self._cache.lengths = [length + 1 for length in self._cache.lengths]
+        longer = [length + 1 for length in self._cache.lengths]
+        with rows_of(longer):
+            logits_B_V = self._forward(
+                torch.tensor([[response.ids[-1]] for response in responses]),
+                (columns <= lengths_B[:, None]).long(),
+                lengths_B[:, None],
+                self._cache.for_next_tokens(),
+            )
+        self._cache.lengths = longer
         self._add(draw_tokens(logits_B_V, [response.draws for response in responses]), responses)
 
     def forget(self) -> None:

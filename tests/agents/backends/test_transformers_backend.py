@@ -402,6 +402,28 @@ def test_a_model_that_takes_no_notice_of_positions_is_refused(tiny_checkpoint: P
         TransformersBackend(model, tiny_tokenizer)
 
 
+def test_a_model_that_has_played_trains_and_is_saved_as_before(
+    tiny_checkpoint: Path, tiny_tokenizer, tmp_path: Path
+) -> None:  # type: ignore[no-untyped-def]
+    """Its attention is exchanged for the back end; nobody else may notice."""
+    checkpoint = find_checkpoint(str(tiny_checkpoint))
+    ids = torch.tensor([_prompt(40, 1), _prompt(40, 2)])
+    mask = torch.ones_like(ids)
+    mask[0, :15] = 0
+    results = []
+    for plays in (False, True):
+        model = load_model(checkpoint, "float32", "cpu")
+        if plays:
+            TransformersBackend(model, tiny_tokenizer).close()
+        logits = model(input_ids=ids, attention_mask=mask).logits
+        logits[mask.bool()].square().mean().backward()
+        results.append((logits.detach(), model.lm_head.weight.grad, model.model.layers[0].self_attn.q_proj.weight.grad))
+    for ours, theirs in zip(*results, strict=True):
+        assert torch.equal(ours, theirs)
+    model.save_pretrained(tmp_path)
+    assert (tmp_path / "config.json").read_bytes() == (tiny_checkpoint / "config.json").read_bytes()
+
+
 @pytest.mark.slow
 def test_the_embedded_model_agrees_with_generate_and_forward(  # type: ignore[no-untyped-def]
     smollm2: Path, ask: MakeRequest, true_logprobs
