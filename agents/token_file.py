@@ -130,7 +130,7 @@ class TokenArrays:
         new = path.with_name(f".{path.name}.new")
         try:
             with new.open("wb") as file:
-                np.savez_compressed(file, schema=np.int64(SCHEMA), **self._arrays())
+                np.savez_compressed(file, allow_pickle=False, schema=np.int64(SCHEMA), **self._arrays())
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(path)

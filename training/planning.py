@@ -18,8 +18,8 @@ def plan_as_text(config: TrainConfig) -> str:
         as_toml(config, leave_out=CIRCUMSTANCES).rstrip(),
         "",
         f"A round: {config.groups} tasks x {config.group_size} episodes = {episodes} episodes of at most {steps} turns "
-        f"of at most {tokens:,} tokens: at most {episodes * steps * tokens:,} sampled tokens; {config.updates} optimiser "
-        f"step{'s' if config.updates > 1 else ''}.",
+        f"of at most {tokens:,} tokens: at most {episodes * steps * tokens:,} sampled tokens; {config.updates} "
+        f"optimiser step{'s' if config.updates > 1 else ''}.",
         f"The run: {config.rounds:,} rounds, {config.rounds * episodes:,} episodes, {config.rounds * config.updates:,} "
         "optimiser steps.",
     ]

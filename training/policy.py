@@ -124,5 +124,5 @@ def _with_adapters(model: "PreTrainedModel", settings: LoraSettings) -> "PreTrai
     config = LoraConfig(
         r=settings.rank, lora_alpha=settings.alpha, target_modules=targets, lora_dropout=0.0, task_type="CAUSAL_LM"
     )
-    adapted: PreTrainedModel = get_peft_model(model, config)  # type: ignore[assignment]
+    adapted: PreTrainedModel = get_peft_model(model, config)
     return adapted.eval()

@@ -44,14 +44,15 @@ def train(
         HolderGymError: If the settings contradict each other, something cannot be loaded or written, or the loss is
             no longer a number.
     """
-    if config.out is None:
+    out = config.out
+    if out is None:
         raise ConfigError("the setting 'out' is missing: give --out FOLDER")
-    checkpoints = Checkpoints(config.out / "checkpoints", config.keep_last)
+    checkpoints = Checkpoints(out / "checkpoints", config.keep_last)
     config = replace(config, agent=replace(config.agent, temperature=config.agent.temperature or 1.0))
     restored = _begin(config, checkpoints, resume)
     playground = open_playground(config)
     if restored is not None and restored.progress.round >= config.rounds:
-        say(f"{config.out}: all {config.rounds} rounds are done")
+        say(f"{out}: all {config.rounds} rounds are done")
         return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
     with closing(Policy(config)) as policy:
         optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
@@ -62,16 +63,17 @@ def train(
             optimiser.restore(restored.optimiser)
             policy.weights_changed()
             progress, best = restored.progress, restored.best
-            say(f"{config.out}: goes on after round {progress.round} of {config.rounds}")
+            say(f"{out}: goes on after round {progress.round} of {config.rounds}")
         trainer = Trainer(config, policy, playground, optimiser)
-        with closing(MetricsLog(config.out, progress.round)) as log:
+        with closing(MetricsLog(out, progress.round)) as log:
             if progress.round == 0 and playground.validation is not None:
-                best = (_validate(trainer, log_as := {}), 0)
-                log.append(0, log_as, {})
-                each_round(0, log_as)
+                untrained: dict[str, float] = {}
+                best = (_validate(trainer, untrained), 0)
+                log.append(0, untrained, {})
+                each_round(0, untrained)
                 checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
             while progress.round < config.rounds:
-                with _keeping_the_batch(config.out):
+                with _keeping_the_batch(out):
                     report = trainer.round(progress)
                 progress, metrics = report.progress, dict(report.metrics)
                 last = progress.round == config.rounds

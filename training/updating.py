@@ -119,7 +119,8 @@ class Updater:
             found.loss.backward()  # type: ignore[no-untyped-call]
             sums += torch.tensor([float(one.detach()) for one in found[:4]], dtype=torch.float64)
             metrics = merge_metrics(metrics, found.metrics)
-        return LossParts(*sums.tolist(), metrics)
+        loss, policy_term, kl, entropy = sums.tolist()
+        return LossParts(loss, policy_term, kl, entropy, metrics)
 
     def _by_token_gradients(
         self, batch: MiniBatch, whole: TokenBatch, now: PolicyTokens, context: Context
