@@ -23,6 +23,7 @@ VERBS = {
     "list": "List environments, panels, agents, prompts and protocols.",
     "methods": "List training methods and show their settings.",
     "play": "Play a game yourself, or watch an agent play it.",
+    "plot": "Draw the curves of a training run: success, reward, p, entropy, KL, clipping.",
     "power": "Say how many tasks a comparison needs, or what it can see with the tasks that there are.",
     "problems": "List panels of mathematics problems and check problem files.",
     "quickstart": "Play the built-in games with two agents and print their table by task type.",

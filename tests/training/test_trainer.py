@@ -23,6 +23,7 @@ from holdergym.training.experience import RewardSettings
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.optimiser import Optimiser, rate_at
 from holdergym.training.playground import Playground, tasks_of_round
+from holdergym.training.plotting import plot_run
 from holdergym.training.policy import Policy
 from holdergym.training.presets import preset
 from holdergym.training.run import train
@@ -258,3 +259,16 @@ def test_rewards_are_settings(config: TrainConfig) -> None:
     for trainer, _ in fresh(replace(config, rewards=RewardSettings(won=10.0))):
         metrics = trainer.round(Progress()).metrics
         assert metrics["reward"] == pytest.approx(10 * metrics["success"])
+
+
+def test_the_curves_are_drawn(config: TrainConfig, letters: None, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    train(config)
+    for name in ("curves.png", "curves.svg"):
+        plot_run(config.out, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 10_000
+    assert "validation, greedy" in (tmp_path / "curves.svg").read_text()
+    with pytest.raises(HolderGymError, match=r"ends in \.png"):
+        plot_run(config.out, tmp_path / "curves.gif")
+    with pytest.raises(HolderGymError, match="not the folder of a training run"):
+        plot_run(tmp_path, tmp_path / "curves.png")

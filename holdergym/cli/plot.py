@@ -1,0 +1,25 @@
+"""``holdergym plot``: the curves of a training run."""
+
+from pathlib import Path
+
+import click
+
+from .paths import PATH
+from .terminal import echo
+
+
+@click.command()
+@click.argument("run", type=PATH)
+@click.option("--out", type=PATH, help="Picture to write: .png, .svg or .pdf. [default: RUN/curves.png]")
+def command(run: Path, out: Path | None) -> None:
+    """Draw the curves of a training run: success, reward, p, entropy, KL, clipping.
+
+    \b
+    Example:
+      holdergym plot DIR
+    """
+    from ..training.plotting import plot_run
+
+    picture = out or run / "curves.png"
+    plot_run(run, picture)
+    echo(f"curves: {picture}")

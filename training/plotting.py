@@ -1,0 +1,91 @@
+"""The curves of a training run as a picture."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..envs.errors import HolderGymError, MissingExtraError
+from .metrics_log import read_metrics
+
+FORMATS = ("png", "svg", "pdf")
+
+
+class Curve(NamedTuple):
+    """A curve: the metric, and what the legend calls it."""
+
+    metric: str
+    label: str
+
+
+class Panel(NamedTuple):
+    """One coordinate system: its title and its curves."""
+
+    title: str
+    curves: tuple[Curve, ...]
+
+
+PANELS = (
+    Panel("Success", (Curve("success", "rollouts"), Curve("validation/success", "validation, greedy"))),
+    Panel("Reward", (Curve("reward", "mean of a round"),)),
+    Panel("Exponent p", (Curve("p", "p"),)),
+    Panel("Entropy and KL", (Curve("entropy", "entropy, nats"), Curve("kl", "KL to the reference"))),
+    Panel(
+        "Shares",
+        (
+            Curve("clip_share", "clipped"),
+            Curve("ratio_moved_share", "ratio not 1"),
+            Curve("collapsed_groups", "collapsed groups (ACR)"),
+        ),
+    ),
+    Panel("Gradient norm", (Curve("gradient_norm", "before clipping"),)),
+    Panel("Turns and tokens", (Curve("turns", "turns an episode"), Curve("response_tokens", "tokens a response"))),
+    Panel("Sampler against trainer", (Curve("sampler_mismatch", "largest log-prob difference"),)),
+)
+
+
+def plot_run(folder: Path, out: Path) -> None:
+    """Draws the curves of a run's log.
+
+    Args:
+        folder: The run.
+        out: The picture; its ending says the format.
+
+    Raises:
+        MissingExtraError: If matplotlib is not installed.
+        HolderGymError: If there is no log, nothing to draw, or the picture cannot be written.
+    """
+    if out.suffix.removeprefix(".") not in FORMATS:
+        raise HolderGymError(f"{out}: give a name that ends in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}")
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise MissingExtraError("holdergym plot", "train", "matplotlib") from None
+    records = read_metrics(folder)
+    panels = [panel for panel in PANELS if any(_points(records, curve.metric) for curve in panel.curves)]
+    if not panels:
+        raise HolderGymError(f"{folder}: no round has ended yet, so there is nothing to draw")
+    rows = -(-len(panels) // 2)
+    figure = Figure(figsize=(11, 2.9 * rows), layout="constrained")
+    figure.suptitle(str(folder))
+    for place, panel in enumerate(panels, start=1):
+        axes = figure.add_subplot(rows, 2, place)
+        for curve in panel.curves:
+            points = _points(records, curve.metric)
+            if points:
+                rounds, values = zip(*points, strict=True)
+                axes.plot(rounds, values, label=curve.label, marker="o" if len(points) < 30 else None, markersize=3)
+        axes.set_title(panel.title, loc="left", fontsize=10)
+        axes.set_xlabel("round", fontsize=8)
+        axes.grid(alpha=0.3)
+        axes.tick_params(labelsize=8)
+        if len(panel.curves) > 1:
+            axes.legend(fontsize=8, frameon=False)
+    try:
+        figure.savefig(out, dpi=120)
+    except OSError as error:
+        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None
+
+
+def _points(records: Sequence[dict[str, float]], metric: str) -> list[tuple[int, float]]:
+    """Rounds and values of a metric, where it is defined."""
+    return [(int(record["round"]), record[metric]) for record in records if record.get(metric) is not None]
