@@ -9,8 +9,8 @@ same distribution, and takes neither time nor memory for the number of tasks. St
 resamples.
 
 Simulated, the 95% intervals hold the true rate in 93% to 97% of runs from 134 tasks on, for rates of 10% to 90% and 2
-to 16 samples a task, however alike these are. With fewer tasks, or rates nearer to 0 or 1, they are rough: between 87%
-and 100% with 20 tasks, 84% and 100% with 10. Task types with few tasks should be read with that in mind.
+to 16 samples a task, however alike these are. With 10 or 20 tasks it is 91% to 100%, mostly above 94%: task types with
+few tasks should be read with that in mind.
 """
 
 import math
@@ -25,13 +25,16 @@ from .intervals import LEVEL, Interval, wilson_rate
 RESAMPLES = 10_000
 # Numbers that may be in memory at once: 32 MB.
 _AT_ONCE = 4_000_000
+# NormalDist.inv_cdf needs a share above 0; two tasks would expand to nearly that.
+_SMALLEST_TAIL = 1e-9
 
 
 def bootstrap_rate(parts: ArrayLike, wholes: ArrayLike, *, level: float = LEVEL, seed: int = 0) -> Interval:
     """Interval of the rate ``sum(parts) / sum(wholes)``, with tasks as clusters.
 
-    BCa (Efron 1987): corrected for bias and for the skewness that rates near 0 or 1 have. Where all tasks have the
-    same rate no bootstrap can say how far it may be off: then each task counts as one attempt in Wilson's interval.
+    BCa (Efron 1987): corrected for bias and for the skewness that rates near 0 or 1 have; and expanded for few tasks
+    (see ``expanded_level``). Where all tasks have the same rate no bootstrap can say how far it may be off: then each
+    task counts as one attempt in Wilson's interval.
 
     Args:
         parts: For each task what is counted, for example its episodes won.
@@ -89,6 +92,22 @@ def bootstrap_mean(values: ArrayLike, *, level: float = LEVEL, seed: int = 0) ->
     return _bca(parts_TS, wholes_T, level, seed)[0]
 
 
+def expanded_level(level: float, tasks: int) -> float:
+    """The level at which a bootstrap of so few tasks has intervals that hold as often as the given level says.
+
+    Resamples spread less than samples do, by a factor ``sqrt((n - 1) / n)``, and know nothing of the doubt about their
+    own spread, for which Student's t makes up (Hesterberg 2015, The American Statistician 69:371, "expanded percentile
+    interval"). For 100 tasks 95% becomes 95.4%, for 10 tasks 98.3%.
+    """
+    if tasks < 2:
+        return level
+    # scipy.special loads ten times as fast as scipy.stats.
+    from scipy.special import stdtrit
+
+    quantile = math.sqrt(tasks / (tasks - 1)) * float(stdtrit(tasks - 1, (1 + level) / 2))
+    return 2 * NormalDist().cdf(quantile) - 1
+
+
 def _checked(parts: ArrayLike, wholes: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The numbers of the tasks that count."""
     parts_TS = np.asarray(parts, dtype=np.float64)  # noqa: N806
@@ -111,8 +130,9 @@ def _bca(
     estimates = totals[1:] / totals[0]
     resampled = _resample(kinds, counts, seed)
     accelerations = _accelerations(kinds, counts)
+    wider = expanded_level(level, len(wholes_T))
     return [
-        _bca_ends(ratios, float(estimate), float(acceleration), level)
+        _bca_ends(ratios, float(estimate), float(acceleration), wider)
         for ratios, estimate, acceleration in zip(resampled.T, estimates, accelerations, strict=True)
     ]
 
@@ -124,7 +144,7 @@ def _bca_ends(ratios: NDArray[np.float64], estimate: float, acceleration: float,
     # Half of the ties count as below (as scipy.stats.bootstrap has it); the share stays inside (0, 1).
     below = ((ratios < estimate - slack).mean() + (ratios <= estimate + slack).mean()) / 2
     bias = normal.inv_cdf(min(max(float(below), 1 / RESAMPLES), 1 - 1 / RESAMPLES))
-    tail = (1 - level) / 2
+    tail = max((1 - level) / 2, _SMALLEST_TAIL)
     shares = []
     for quantile in (normal.inv_cdf(tail), normal.inv_cdf(1 - tail)):
         shifted = bias + quantile

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from holdergym.eval.bootstrap import bootstrap_mean, bootstrap_rate, bootstrap_rates
+from holdergym.eval.bootstrap import bootstrap_mean, bootstrap_rate, bootstrap_rates, expanded_level
 from holdergym.eval.intervals import wilson
 
 from .coverage import coverage, won_counts
@@ -18,12 +18,31 @@ def test_equal_to_scipy_s_bootstrap_of_the_tasks() -> None:
         won = won_counts(rng, 100, samples, rate, 0.4)
         ours = bootstrap_rate(won, np.full(100, samples))
         theirs = stats.bootstrap(
-            (won / samples,), np.mean, n_resamples=20_000, method="BCa", batch=2_000, random_state=rng
+            (won / samples,),
+            np.mean,
+            confidence_level=expanded_level(0.95, 100),
+            n_resamples=20_000,
+            method="BCa",
+            batch=2_000,
+            random_state=rng,
         ).confidence_interval
         # Both ends are quantiles of 10,000 and 20,000 draws, among rates that are 1 / (100 * samples) apart.
         apart = 0.02 * (theirs.high - theirs.low) + 1 / (100 * samples)
         assert ours.low == pytest.approx(theirs.low, abs=apart)
         assert ours.high == pytest.approx(theirs.high, abs=apart)
+
+
+def test_the_level_is_expanded_by_student_s_t() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for tasks in (2, 10, 100, 10_000):
+        wide = stats.norm.ppf((1 + expanded_level(0.95, tasks)) / 2) if tasks > 2 else None
+        if wide is not None:
+            assert wide == pytest.approx(stats.t.ppf(0.975, tasks - 1) * (tasks / (tasks - 1)) ** 0.5, rel=1e-6)
+    assert expanded_level(0.95, 10) == pytest.approx(0.983, abs=0.0005)
+    assert expanded_level(0.95, 100) == pytest.approx(0.954, abs=0.0005)
+    assert expanded_level(0.95, 1) == 0.95
+    low, high, _ = bootstrap_rate([1, 3], [4, 4])
+    assert (low, high) == pytest.approx((0.25, 0.75))
 
 
 def test_equal_seeds_give_equal_intervals_and_the_order_of_tasks_does_not_matter() -> None:
@@ -60,6 +79,7 @@ def test_tasks_with_unequal_numbers_of_samples_are_weighted_by_them() -> None:
         lambda won, finished, axis: won.sum(axis) / finished.sum(axis),
         paired=True,
         vectorized=True,
+        confidence_level=expanded_level(0.95, 120),
         n_resamples=20_000,
         batch=2_000,
         random_state=rng,
@@ -93,7 +113,8 @@ def test_a_task_without_finished_samples_is_left_out() -> None:
 
 def test_the_mean_of_differences() -> None:
     interval = bootstrap_mean([0.5, -0.25, 0.0, 0.25, 0.5, 0.0, 0.25, -0.25])
-    assert -0.1 < interval.low < 0.125 < interval.high < 0.4
+    # Student's t: 0.125 +- 2.365 * 0.2917 / sqrt(8); the mean of 8 such numbers moves in steps of 1/32.
+    assert interval[:2] == pytest.approx((-0.119, 0.369), abs=1 / 32)
     flat = bootstrap_mean([0.25] * 9)
     assert math.isnan(flat.low)
     assert "no spread" in flat.cause
