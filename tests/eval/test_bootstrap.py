@@ -149,8 +149,8 @@ def covered(tasks: int, samples: int, rate: float, likeness: float, runs: int) -
 
 @pytest.mark.parametrize("case", QUICK)
 def test_95_percent_of_the_intervals_hold_the_truth(case: tuple[int, int, float, float]) -> None:
-    # 3.5 standard errors of 600 runs beside the bounds of the full simulation below.
-    assert 0.93 - 0.03 <= covered(*case, runs=600) <= 0.97 + 0.02
+    # 3.5 standard errors of 250 runs beside the bounds of the full simulation below.
+    assert 0.93 - 0.05 <= covered(*case, runs=250) <= 0.97 + 0.03
 
 
 @pytest.mark.slow
