@@ -40,11 +40,15 @@ parity: $(BIN)/.dev $(BIN)/.stock
 verdicts: $(BIN)/.math
 	$(BIN)/python benchmarks/verdicts.py
 
-bench: $(BIN)/.math $(STOCK)
+bench: $(BIN)/.train $(STOCK)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/generator.py
 	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/grader.py
+	$(BIN)/python benchmarks/summaries.py
+	$(BIN)/python benchmarks/viewer.py
+	$(BIN)/python benchmarks/rollout.py
+	$(BIN)/python benchmarks/loss.py
 
 dist: $(BIN)/.dev
 	$(BIN)/python -m build
