@@ -156,9 +156,10 @@ class LanguageModelAgent(Agent):
 
     def _respond(self, conversation: Conversation, generation: Generation) -> Response:
         reading = self._reading
-        parsed = parse_reply(generation.text, reading.rule, cut=generation.finish is FinishReason.LENGTH)
-        action, snapped_from = parsed.command, None
         commands = conversation.admissible_commands
+        cut = generation.finish is FinishReason.LENGTH
+        parsed = parse_reply(generation.text, reading.rule, cut, commands)
+        action, snapped_from = parsed.command, None
         if action is None:
             action = generation.text[-_TAIL_CHARACTERS:].lower() if reading.send_tail else ""
         elif reading.snap and commands and action not in commands:

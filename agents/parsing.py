@@ -14,6 +14,9 @@ ends has nothing behind it. Then the rule of the prompt applies:
     that very line the command may lack its end, so it does not count.
 ``whole``
     All of it, for environments that take free text. It keeps its letters as they are.
+``choice``
+    The number of one of the admissible commands, counted from 1 in the order of the environment: ``7`` or ``#7``, and
+    nothing else but blanks around it. A reply that was cut by its token limit may lack digits, so it does not count.
 
 With ``tags`` and ``line`` the command is then stripped of blanks at both ends and put into small letters, as all
 commands of the games are. Nothing else is changed: quotes, code marks and full stops stay.
@@ -34,10 +37,11 @@ class Rule(StrEnum):
     TAGS = "tags"
     LINE = "line"
     WHOLE = "whole"
+    CHOICE = "choice"
 
 
 class Remark(StrEnum):
-    """What is to be said about a reply. The first five make it unparsable, the others are only recorded."""
+    """What is to be said about a reply. The first six make it unparsable, the others are only recorded."""
 
     EMPTY = "empty"
     """There is nothing but blanks, or the command is."""
@@ -53,6 +57,9 @@ class Remark(StrEnum):
 
     CUT_ACTION = "cut_action"
     """The reply was cut at the end of the command."""
+
+    NO_SUCH_CHOICE = "no_such_choice"
+    """There are not so many commands, or the number is 0."""
 
     SEVERAL_ACTIONS = "several_actions"
     """There are further commands, and not all are the same; the first counts."""
@@ -81,19 +88,22 @@ _THINK_CLOSE = re.compile(r"</think>", re.IGNORECASE)
 _TAG_OPEN = re.compile(r"<action>", re.IGNORECASE)
 _TAG_CLOSE = re.compile(r"</action>", re.IGNORECASE)
 _LINE = re.compile(r"^[ \t]*action:(.*)$", re.IGNORECASE | re.MULTILINE)
+# As many digits as no list has, so that a number cannot be too long to read.
+_CHOICE = re.compile(r"#?([0-9]{1,6})", re.ASCII)
 _LEAST_LIKENESS = 0.6
 # No command of the games is nearly as long, and likeness takes time with the square of the length.
 _LONGEST_COMMAND = 200
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-def parse_reply(reply: str, rule: Rule, cut: bool = False) -> Parsed:
+def parse_reply(reply: str, rule: Rule, cut: bool = False, commands: Sequence[str] = ()) -> Parsed:
     """Finds the command in a reply; the rules are at the top of this module.
 
     Args:
         reply: All that the model said.
         rule: How the prompt wants the command to be marked.
         cut: Whether the reply ended at its token limit.
+        commands: The admissible commands, in the order of the environment; only ``choice`` needs them.
     """
     remarks = _style_remarks(reply)
     *thinking, rest = _THINK_CLOSE.split(reply)
@@ -104,6 +114,9 @@ def parse_reply(reply: str, rule: Rule, cut: bool = False) -> Parsed:
     match rule:
         case Rule.WHOLE:
             return Parsed(rest.strip(), remarks)
+        case Rule.CHOICE:
+            chosen = _chosen(rest.strip(), cut, commands)
+            return Parsed(None, (chosen, *remarks)) if isinstance(chosen, Remark) else Parsed(chosen, remarks)
         case Rule.TAGS:
             found = _tagged(rest)
             missing = Remark.UNCLOSED_ACTION if _TAG_OPEN.search(rest) else Remark.NO_ACTION
@@ -112,14 +125,25 @@ def parse_reply(reply: str, rule: Rule, cut: bool = False) -> Parsed:
             missing = Remark.NO_ACTION
             if cut and len(found) == 1 and rest.rstrip(" \t").endswith(found[0].rstrip(" \t")):
                 found, missing = [], Remark.CUT_ACTION
-    commands = [text.strip().lower() for text in found]
-    if not commands:
+    texts = [text.strip().lower() for text in found]
+    if not texts:
         return Parsed(None, (missing, *remarks))
-    if not commands[0]:
+    if not texts[0]:
         return Parsed(None, (Remark.EMPTY, *remarks))
-    if len(set(commands)) > 1:
+    if len(set(texts)) > 1:
         remarks = (Remark.SEVERAL_ACTIONS, *remarks)
-    return Parsed(commands[0], remarks)
+    return Parsed(texts[0], remarks)
+
+
+def _chosen(text: str, cut: bool, commands: Sequence[str]) -> "str | Remark":
+    """The command with this number, or why there is none."""
+    found = _CHOICE.fullmatch(text)
+    if found is None:
+        return Remark.NO_ACTION
+    if cut:
+        return Remark.CUT_ACTION
+    number = int(found[1])
+    return commands[number - 1] if 1 <= number <= len(commands) else Remark.NO_SUCH_CHOICE
 
 
 def _tagged(text: str) -> list[str]:

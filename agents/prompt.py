@@ -27,6 +27,7 @@ A prompt file sets up to five names and defines one or two macros::
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -37,12 +38,14 @@ from typing import NamedTuple
 
 from ..envs.errors import HolderGymError, MissingExtraError, nearest
 from ..envs.files import read_file
+from .memory import Memory, remember
 from .parsing import Rule
 
 PROMPTS = {
     "chat": "the whole conversation, which grows by each turn; the command between <action> tags",
     "free": "what the environment says and nothing else; the whole reply is the action (mathematics)",
     "react": "the whole conversation in lines of Thought: and Action:, after an example",
+    "tiny": "a few words each turn, with what was seen where; the number of a command (policies made for it)",
     "window": "a fresh prompt each turn with the last 2 turns, as in verl-agent; <think>, then <action>",
 }
 
@@ -96,6 +99,16 @@ class TurnView:
     past: tuple[PastTurn, ...]
     first: bool
     dialect: str
+
+    @property
+    def memory(self) -> Memory:
+        """What the turns in ``past`` and the present one have shown of a household."""
+        return remember([*(one.observation for one in self.past), self.observation])
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the task."""
+        return frozenset(re.findall(r"\w+", self.task))
 
 
 class Example(NamedTuple):

@@ -1,0 +1,168 @@
+"""Episodes that another agent plays, told as if the policy had played them: its very prompts, and its replies."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import gymnasium
+
+from ..agents.agent import Agent, Conversation, Response, episode_seed
+from ..agents.composing import TokenComposer
+from ..agents.parsing import Rule
+from ..agents.rollout import play_episode
+from ..agents.sequences import TokenSequence, sequences_of
+from ..agents.trajectory import Outcome
+from ..envs.errors import HolderGymError
+from ..envs.task import Task
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+class DemonstrationError(HolderGymError):
+    """Demonstrations that nothing can be learned from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstrations:
+    """What is to be imitated.
+
+    Attributes:
+        sequences: Prompts and responses; the mask holds for the tokens of responses that are to be imitated.
+        episodes: Episodes that were played.
+        won: Those among them that were won: only these are in the sequences.
+    """
+
+    sequences: tuple[TokenSequence, ...]
+    episodes: int
+    won: int
+
+
+class DemonstratingAgent(Agent):
+    """Plays as another agent, and says what a language model would have said to give the same command.
+
+    Args:
+        agent: The other agent.
+        composer: Makes the prompts that the policy will read.
+        tokenizer: The policy's tokenizer.
+        rule: How the policy marks its commands.
+    """
+
+    def __init__(self, agent: Agent, composer: TokenComposer, tokenizer: "PreTrainedTokenizerBase", rule: Rule) -> None:
+        self._agent = agent
+        self._composer = composer
+        self._tokenizer = tokenizer
+        self._rule = rule
+
+    @property
+    def name(self) -> str:
+        """Short name for tables."""
+        return f"demonstrating {self._agent.name}"
+
+    @property
+    def fingerprint(self) -> str:
+        """The name with every setting that can change an action."""
+        return f"demonstrating({self._agent.fingerprint})"
+
+    def act(self, conversations: Sequence[Conversation]) -> list[Response]:
+        """Answers each conversation, in order; see the other agent."""
+        answers = self._agent.act(conversations)
+        return [self._told(one, answer.action) for one, answer in zip(conversations, answers, strict=True)]
+
+    def _told(self, conversation: Conversation, action: str) -> Response:
+        reply = reply_of(action, self._rule, conversation.admissible_commands)
+        ids = self._tokenizer(reply, add_special_tokens=False)["input_ids"]
+        response = (*(int(one) for one in ids), int(self._tokenizer.eos_token_id))
+        return Response(
+            action=action,
+            reply=reply,
+            prompt_ids=self._composer.compose(conversation).ids,
+            response_ids=response,
+            logprobs=(0.0,) * len(response),  # nothing was sampled
+            finish="stop",
+        )
+
+
+def reply_of(command: str, rule: Rule, commands: Sequence[str]) -> str:
+    """The shortest reply in which ``parse_reply`` finds a command.
+
+    Args:
+        command: The command.
+        rule: How it is to be marked.
+        commands: The admissible commands, in the order of the environment.
+
+    Raises:
+        DemonstrationError: If the rule wants the number of an admissible command, and it is none.
+    """
+    match rule:
+        case Rule.WHOLE:
+            return command
+        case Rule.TAGS:
+            return f"<action>{command}</action>"
+        case Rule.LINE:
+            return f"Action: {command}"
+        case Rule.CHOICE:
+            if command not in commands:
+                raise DemonstrationError(f"the command {command!r} has no number, as it is not admissible")
+            return f"#{list(commands).index(command) + 1}"
+
+
+def demonstrate(
+    jobs: Iterable[tuple[Task, int]],
+    agent: DemonstratingAgent,
+    env: gymnasium.Env[str, str],
+    seed: int,
+    is_detour: Callable[[int, int], bool] = lambda seed, turn: False,
+) -> Demonstrations:
+    """Plays episodes and keeps those that were won.
+
+    Args:
+        jobs: Tasks, each with the number of its sample.
+        agent: Who plays.
+        env: Where.
+        seed: Seed of the run.
+        is_detour: Whether the command of a turn, given the seed of its episode, is not to be imitated.
+
+    Raises:
+        DemonstrationError: If no episode was won.
+    """
+    sequences: list[TokenSequence] = []
+    episodes = won = 0
+    reason = ""
+    for task, sample in jobs:
+        played = play_episode(env, agent, task, sample, episode_seed(seed, f"demonstration {task.id}", sample))
+        episodes += 1
+        reason = reason or played.reason
+        if played.outcome is not Outcome.WON:
+            continue
+        won += 1
+        detours = {turn for turn in range(len(played.turns)) if is_detour(played.seed, turn)}
+        for sequence in sequences_of(played):
+            kept = without_turns(sequence, detours)
+            if kept is not None:
+                sequences.append(kept)
+    if not sequences:
+        why = f": {reason}" if reason else ""
+        raise DemonstrationError(f"none of {episodes} demonstrations was won, so there is nothing to imitate{why}")
+    return Demonstrations(tuple(sequences), episodes, won)
+
+
+def without_turns(sequence: TokenSequence, turns: set[int]) -> TokenSequence | None:
+    """The same tokens, but the responses of some turns are no longer the policy's own; None if no other is left."""
+    kept = [place for place, turn in enumerate(sequence.turns) if turn not in turns]
+    if not kept:
+        return None
+    mask = list(sequence.mask)
+    own = [place for place, sampled in enumerate(mask) if sampled]
+    start = 0
+    for turn, length in zip(sequence.turns, sequence.lengths, strict=True):
+        for place in own[start : start + length] if turn in turns else ():
+            mask[place] = False
+        start += length
+    return TokenSequence(
+        sequence.ids,
+        tuple(mask),
+        sequence.logprobs,
+        tuple(sequence.turns[place] for place in kept),
+        tuple(sequence.lengths[place] for place in kept),
+    )
