@@ -26,7 +26,7 @@ __all__ = [
     "panel_names",
 ]
 
-BUILTIN_PANELS = ("builtin_train", "builtin_valid")
+BUILTIN_PANELS = ("builtin_small_train", "builtin_small_valid", "builtin_train", "builtin_valid")
 
 # Number of games of each split in the release; a split with fewer is a partial panel and says so.
 RELEASED = {"train": 3553, "valid_seen": 140, "valid_train": 200, "valid_unseen": 134}
@@ -124,8 +124,8 @@ def open_games(panel: str | None = None, data: str | os.PathLike[str] | None = N
     Opening the same unchanged files again gives the same object, so that many environments share the games.
 
     Args:
-        panel: A split (``valid_unseen``) or ``builtin_train``, ``builtin_valid``. None: the only panel of
-            ``data``, or ``builtin_valid`` where no ``data`` is given.
+        panel: A split (``valid_unseen``) or one of ``BUILTIN_PANELS``. None: the only panel of ``data``, or
+            ``builtin_valid`` where no ``data`` is given.
         data: The root of the official tree (the folder with ``json_2.1.1``) or a packed file. None: what
             ALFWORLD_DATA names. The built-in panels need none.
 

@@ -12,6 +12,8 @@ from holdergym.envs.errors import HolderGymError, UnknownNameError
 
 # Results on these panels are compared across versions: a change of these hashes is a change of the panels.
 HASHES = {
+    "builtin_small_train": "324b215145c3e86fff997040c0b5d98560cab59e4338e7a617d21720af968470",
+    "builtin_small_valid": "a148849262a750c94141bd402d008724fecd5a563a867d44bef9c60fff2de9cf",
     "builtin_train": "ae7af16b6e059c60f8d4f6a4cd23a697dc14b1df4d2cfa978bf49104a27b7559",
     "builtin_valid": "0059c23ddb8c0c9d193f402badb08d31141de6843c2eedaa9da442cc9b3634f2",
 }
@@ -42,16 +44,22 @@ def test_panels_are_those_of_every_other_machine(name: str, made: dict[str, list
 
 
 def test_panels_are_balanced_and_share_nothing(made: dict[str, list[Game]]) -> None:
-    for name, each, at_each_size in (("builtin_train", 100, 20), ("builtin_valid", 10, 2)):
+    every, tiny = {"0", "25", "50", "75", "100"}, {"0"}
+    for name, each, at_each_size, difficulties in (
+        ("builtin_train", 100, 20, every),
+        ("builtin_valid", 10, 2, every),
+        ("builtin_small_train", 100, 100, tiny),
+        ("builtin_small_valid", 20, 20, tiny),
+    ):
         games = made[name]
         assert Counter(game.task.type for game in games) == dict.fromkeys(TASK_TYPES, each)
         sizes = Counter((game.task.type, game.task.id.rsplit("_", 1)[1]) for game in games)
         assert set(sizes.values()) == {at_each_size}
-        assert {size for _, size in sizes} == {"0", "25", "50", "75", "100"}
+        assert {size for _, size in sizes} == difficulties
     together = [game for games in made.values() for game in games]
-    assert len({game.task.digest for game in together}) == 660
+    assert len({game.task.digest for game in together}) == 1380
     seeds = [game.task.id.rsplit("/", 1)[1].split("_")[1] for game in together]
-    assert len(set(seeds)) == 660
+    assert len(set(seeds)) == 1380
 
 
 def test_opening_generates_once_and_reads_the_cache_after(
