@@ -2,7 +2,7 @@
 
 ``builtin_valid`` has 60 games, 10 of each task type, and ``builtin_train`` 600, 100 of each. In both, each of the five
 difficulties (``tiny``, ``small``, ``medium``, ``large``, ``full``) has a fifth of the games of each type.
-``builtin_small_valid`` has 120 games and ``builtin_small_train`` 600, all of them in rooms of four receptacles (difficulty
+``builtin_small_valid`` has 120 games and ``builtin_small_train`` 600, all in rooms of four receptacles (difficulty
 ``tiny``): what a policy of a million parameters can learn in minutes. No seed is in two panels.
 
 The games are generated when first asked for, which takes a fraction of a second for ``builtin_valid``, and kept as a
