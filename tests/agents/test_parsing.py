@@ -167,3 +167,29 @@ COMMANDS = ["go to desk 1", "go to desk 2", "inventory", "look", "take mug 1 fro
 )
 def test_the_nearest_command(command: str, nearest: str | None) -> None:
     assert nearest_command(command, COMMANDS) == nearest
+
+
+@pytest.mark.parametrize(
+    ("reply", "command", "remark"),
+    [
+        ("#2", "go to desk 2", None),
+        ("2", "go to desk 2", None),
+        (" #5 \n", "take mug 1 from desk 1", None),
+        ("<think>the mug</think>#3", "inventory", None),
+        ("#6", None, Remark.NO_SUCH_CHOICE),
+        ("0", None, Remark.NO_SUCH_CHOICE),
+        ("#-1", None, NO_ACTION),
+        ("1 2", None, NO_ACTION),
+        ("number 2", None, NO_ACTION),
+        ("look", None, NO_ACTION),
+        ("\u0662", None, NO_ACTION),  # a digit, but not one of ours
+        ("1234567", None, NO_ACTION),
+        (" ", None, EMPTY),
+    ],
+)
+def test_a_choice(reply: str, command: str | None, remark: Remark | None) -> None:
+    parsed = parse_reply(reply, Rule.CHOICE, commands=COMMANDS)
+    assert parsed.command == command
+    assert [one for one in parsed.remarks if one is not Remark.NO_THINKING] == ([remark] if remark else [])
+    # A reply that was cut may lack digits: 1 of 12.
+    assert parse_reply(reply, Rule.CHOICE, True, COMMANDS).command is None
