@@ -159,7 +159,8 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
             answered = perf_counter()
             following, reward, terminated, truncated, info = env.step(response.action)
             ended = perf_counter()
-            answer, verdict = info.get("answer") or answer, info.get("verdict") or verdict
+            if info.get("verdict"):  # the two belong to one attempt
+                answer, verdict = info.get("answer") or None, info["verdict"]
             turns.append(
                 Turn(
                     observation=observation,

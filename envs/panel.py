@@ -20,12 +20,14 @@ class Panel:
         full_size: Number of tasks of the panel that this one was cut from; equal to ``len(tasks)`` when
             nothing was cut. A cut panel says so in ``label`` and in every number made from it.
         draws: How often each task was drawn, for a panel that was drawn at random; None for one that was not.
+        drawn_from: Number of tasks that were drawn among; None for a panel that was not drawn.
     """
 
     name: str
     tasks: tuple[Task, ...]
     full_size: int
     draws: tuple[int, ...] | None = None
+    drawn_from: int | None = None
 
     def __post_init__(self) -> None:
         ids = [task.id for task in self.tasks]
@@ -68,7 +70,8 @@ class Panel:
         ``valid_seen[128 draws of 140, 91 different]``.
         """
         if self.draws is not None:
-            return f"{self.name}[{self.episodes} draws of {self.full_size}, {len(self.tasks)} different]"
+            part = "" if self.drawn_from == self.full_size else f" of the {self.full_size}"
+            return f"{self.name}[{self.episodes} draws of {self.drawn_from}{part}, {len(self.tasks)} different]"
         return f"{self.name}[{len(self.tasks)} of {self.full_size}]" if self.partial else self.name
 
     def limit(self, count: int) -> "Panel":
@@ -116,6 +119,7 @@ class Panel:
             tuple(self.tasks[number] for number in numbers),
             self.full_size,
             tuple(drawn[number] for number in numbers),
+            len(self.tasks),
         )
 
     def draws_of(self, number: int) -> int:

@@ -61,6 +61,7 @@ def _conditions(run: Run, other: Run) -> dict[str, str]:
     if config.grading is not None:
         found["grading.policy"] = config.grading.policy
         found["grading.cut"] = config.grading.cut
+        found["grading.rules"] = str(config.grading.rules)
     agents = config.agent, other.config.agent
     # What a scripted agent is told is no prompt, so that it can be compared with any language model.
     if isinstance(agents[0], LanguageModelSettings) and isinstance(agents[1], LanguageModelSettings):

@@ -27,15 +27,15 @@ def maj_at_k(answers: Sequence[Hashable | None], correct: Sequence[bool], k: int
         k: Number of samples that vote.
 
     Raises:
-        ValueError: If the lengths differ, ``k`` is not positive, equal answers have different verdicts, an absent
-            answer is called correct, or there are more than ``MOST_SAMPLES`` samples.
+        ValueError: If the lengths differ, ``k`` is not positive, equal answers have different verdicts, or an
+            absent answer is called correct.
     """
     votes, right = _candidates(answers, correct)
     samples = len(answers)
     if k < 1:
         raise ValueError(f"k is {k}: it counts samples, from 1")
     if samples > MOST_SAMPLES:
-        raise ValueError(f"{samples} samples: at most {MOST_SAMPLES} can vote")
+        return Value.undefined(f"{samples} samples are more than the {MOST_SAMPLES} whose votes can be counted exactly")
     if samples < k:
         return Value.undefined(f"{samples} samples are fewer than k = {k}")
     sizes_right = tuple(sorted(votes[answer] for answer in right))

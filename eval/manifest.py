@@ -36,12 +36,15 @@ class PanelEntry:
     full_size: int
     tasks: tuple[TaskEntry, ...]
     draws: tuple[int, ...] | None = None
+    drawn_from: int | None = None
 
     @classmethod
     def of(cls, panel: Panel) -> "PanelEntry":
         """Records a panel."""
         tasks = tuple(TaskEntry(task.id, task.type, task.digest) for task in panel.tasks)
-        return cls(panel.name, panel.label, panel.sha256, len(tasks), panel.full_size, tasks, panel.draws)
+        return cls(
+            panel.name, panel.label, panel.sha256, len(tasks), panel.full_size, tasks, panel.draws, panel.drawn_from
+        )
 
     def panel(self) -> Panel:
         """Rebuilds the panel.
@@ -50,7 +53,7 @@ class PanelEntry:
             ValueError: If the entry contradicts itself: the tasks do not give the recorded hash or size.
         """
         tasks = tuple(Task(entry.id, entry.type, entry.digest) for entry in self.tasks)
-        panel = Panel(self.name, tasks, self.full_size, self.draws)
+        panel = Panel(self.name, tasks, self.full_size, self.draws, self.drawn_from)
         if PanelEntry.of(panel) != self:
             raise ValueError("its tasks do not give its sha256, size or label")
         return panel

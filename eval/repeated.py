@@ -15,7 +15,6 @@ from .majority import maj_at_k
 from .results import Result
 from .value import Value
 
-_CORRECT = "correct"
 _ESTIMATORS = {"pass@k": pass_at_k, "pass^k": pass_hat_k, "avg@k": avg_at_k}
 MAJORITY = "maj@k"
 
@@ -115,7 +114,8 @@ def _ballots(finished: Sequence[Result]) -> list[_Vote]:
     answers: dict[str, list[Hashable | None]] = {}
     correct: dict[str, list[bool]] = {}
     for result in finished:
-        right = result.answer is not None and result.verdict == _CORRECT
+        # By the outcome: a correct answer in a cut response may count as not won.
+        right = result.answer is not None and result.outcome is Outcome.WON
         answers.setdefault(result.task_id, []).append(candidate(result.answer, right))
         correct.setdefault(result.task_id, []).append(right)
     return [_Vote(tuple(answers[task_id]), tuple(correct[task_id])) for task_id in answers]

@@ -5,12 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from holdergym.agents.agent import Response
+from holdergym.agents.answers import BlankAgent
 from holdergym.agents.registry import BlankSettings, ExpertSettings, OracleSettings, ReplaySettings
+from holdergym.agents.rollout import play_episode
 from holdergym.agents.trajectory import Outcome, Trajectory, Turn
 from holdergym.envs.errors import ConfigError, HolderGymError
+from holdergym.envs.math.env import MathRetryEnv
 from holdergym.eval.config import EvalConfig, GradingSettings
 from holdergym.eval.evaluation import evaluate
 from holdergym.eval.math_arena import settle_cut
+from holdergym.eval.repeated import at_every_k
 from holdergym.eval.run import EPISODES
 
 
@@ -118,7 +123,25 @@ def test_a_panel_that_is_drawn_says_so(tmp_path: Path) -> None:
     run = evaluate(config)
     assert run.expected == len(run.results) == 40
     assert len(run.panel.tasks) <= 12
-    assert run.panel.label == f"builtin_valid[40 draws of 200, {len(run.panel.tasks)} different]"
+    assert run.panel.label == f"builtin_valid[40 draws of 12 of the 200, {len(run.panel.tasks)} different]"
     assert run.complete
     other = evaluate(replace(config, seed=4, out=tmp_path / "other"))
     assert other.panel.sha256 != run.panel.sha256
+
+
+def test_the_answer_and_the_verdict_are_of_one_attempt() -> None:
+    class GivingUp(BlankAgent):
+        def act(self, conversations):  # type: ignore[no-untyped-def]
+            return [Response(r"\boxed{123456}" if c.turn == 0 else "I give up") for c in conversations]
+
+    env = MathRetryEnv(rewards=[1.0, 0.5])
+    played = play_episode(env, GivingUp(), env.panel.tasks[0], 0, 1)
+    assert (played.answer, played.verdict) == (None, "unparsable")
+
+
+def test_a_vote_counts_as_the_outcome_does(tmp_path: Path) -> None:
+    """maj@1 is pass@1, also where a correct answer in a cut response is not won."""
+    run = evaluate(EvalConfig(env="math", limit=4, samples=2, agent=OracleSettings(), out=tmp_path / "run"))
+    results = [replace(r, outcome=Outcome.TOKENS if r.sample else r.outcome) for r in run.results]
+    first = at_every_k(results, tasks=4, samples=2, votes=True)[0]
+    assert first.estimates["maj@1"].value.value == first.estimates["pass@1"].value.value == 0.5
