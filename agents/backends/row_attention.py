@@ -16,6 +16,8 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 _NAME = "holdergym_rows"
+# Bytes that a processor reads in about the time of one more call.
+_WORTH_A_CALL = 200_000
 
 
 class _Current(threading.local):
@@ -52,7 +54,12 @@ def _attend(
 ) -> tuple[Tensor, None]:
     """Shapes as in the library: query [rows, heads, new tokens, size], keys and values [rows, heads, tokens, size]."""
     lengths = _current.lengths
-    if lengths is None or query.shape[2] != 1 or more.get("position_bias") is not None:
+    if (
+        lengths is None
+        or query.shape[2] != 1
+        or more.get("position_bias") is not None
+        or _padding_bytes(key, lengths) + _padding_bytes(value, lengths) < _WORTH_A_CALL * len(lengths)
+    ):
         output: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
         return output
     rows = [
@@ -67,3 +74,9 @@ def _attend(
         for row, length in enumerate(lengths)
     ]
     return torch.cat(rows), None
+
+
+def _padding_bytes(keys: Tensor, lengths: Sequence[int]) -> int:
+    """What padded attention would read for nothing."""
+    rows, heads, columns, size = keys.shape
+    return (rows * columns - sum(lengths)) * heads * size * keys.element_size()

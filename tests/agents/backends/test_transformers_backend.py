@@ -26,6 +26,7 @@ pytestmark = pytest.mark.llm
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from holdergym.agents.backends import row_attention  # noqa: E402
 from holdergym.agents.backends.transformers_backend import TransformersBackend  # noqa: E402
 from holdergym.agents.loading import load_model, load_tokenizer  # noqa: E402
 
@@ -71,6 +72,13 @@ def _assert_same(ours: list[Generation], theirs: list[Generation]) -> None:
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
 
 
+@pytest.fixture(params=["row by row", "padded"])
+def attention(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of attention, whatever the lengths."""
+    monkeypatch.setattr(row_attention, "_WORTH_A_CALL", 0 if request.param == "row by row" else 1 << 60)
+
+
+@pytest.mark.usefixtures("attention")
 def test_a_response_does_not_depend_on_what_else_is_in_the_batch(tiny_model, tiny_tokenizer, ask: MakeRequest) -> None:  # type: ignore[no-untyped-def]
     requests = _mixed_requests(ask)
     alone = _alone(tiny_model, tiny_tokenizer, requests)
@@ -373,6 +381,7 @@ _KINDS = {
 
 
 @pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.usefixtures("attention")
 def test_models_of_every_kind_answer_as_generate_does(kind: str, tiny_tokenizer, ask: MakeRequest) -> None:  # type: ignore[no-untyped-def]
     model_type, more = _KINDS[kind]
     torch.manual_seed(3)
