@@ -17,6 +17,7 @@ cold cooled do down facing find for from games give given go got have heat heate
 it its just keep left look looking make middle move moved new next normal not nothing now of off on one open or other
 out pick picked place places put quickly room see seen slice sliced some special start take task that the then them
 there things this to turn two under up use using want what with work you your around examine close closed on happens
+an anything are check current location object receptacle sharp something
 Available In It Looking Next Nothing On The There This Welcome You Your TextWorld ALFRED none any
 """
 _ARITHMETIC = r"""

@@ -1,0 +1,270 @@
+"""The warm start: a policy learns to say what another agent would say, before it learns from what comes of it."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from ..agents.agent import Agent
+from ..agents.chat_format import ChatFormat
+from ..agents.composing import TokenComposer, Viewer
+from ..agents.language_model_settings import LanguageModelSettings
+from ..agents.prompt import open_prompt
+from ..agents.sequences import TokenSequence
+from ..envs.errors import ConfigError
+from ..envs.settings import as_toml
+from .config import CIRCUMSTANCES, LoraSettings, OptimiserSettings, Positive, TrainConfig, ValidationSettings
+from .demonstrations import DemonstratingAgent, Demonstrations, demonstrate
+from .metrics_log import MetricsLog
+from .optimiser import Optimiser
+from .playground import Playground, open_playground
+from .policy import Policy
+from .presets import preset
+from .run import look, set_up, validate
+from .saving import Checkpoints, load_weights
+from .scoring import Scorer, cut
+from .trainer import Progress, Trainer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+Expert = Literal["searching", "expert", "oracle"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemonstrationSettings:
+    """What is imitated.
+
+    Attributes:
+        agent: ``searching`` finds its way by what it sees, ``expert`` knows the game; ``oracle`` knows the answers of
+            mathematics. None takes ``searching``, and ``oracle`` for mathematics.
+        samples: Episodes of each task.
+        detours: Share of commands that are given at random and not imitated, so that what is learned is also how to go
+            on from there. Only for ``searching``.
+    """
+
+    agent: Expert | None = None
+    samples: Positive = 1
+    detours: Annotated[float, Field(ge=0, lt=1)] = 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SftConfig:
+    """The settings of a warm start.
+
+    A round is ``updates`` optimiser steps, each on ``step_tokens`` tokens of demonstrations.
+
+    Attributes:
+        env, panel, task_type, max_steps, agent, lora, gradient_checkpointing, optimiser, validation, save_every,
+        keep_last, seed, part_tokens, in_flight, data, out: As in ``TrainConfig``.
+        demonstrations: What is imitated.
+        rounds: Number of rounds.
+        updates: Optimiser steps a round.
+        step_tokens: Tokens of an optimiser step, prompts included; the last sequence may exceed it.
+    """
+
+    env: Literal["alfworld", "math", "math_retry"] = "alfworld"
+    panel: str | None = None
+    task_type: str | None = None
+    max_steps: Positive | None = None
+    agent: LanguageModelSettings
+    demonstrations: DemonstrationSettings = field(default_factory=DemonstrationSettings)
+    rounds: Positive = 10
+    updates: Positive = 50
+    step_tokens: Positive = 1024
+    optimiser: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(learning_rate=1e-5, decay="cosine"))
+    lora: LoraSettings | None = None
+    gradient_checkpointing: bool = False
+    validation: ValidationSettings = field(default_factory=ValidationSettings)
+    save_every: Positive = 5
+    keep_last: Positive = 2
+    seed: Annotated[int, Field(ge=0)] = 0
+    part_tokens: Positive = 8192
+    in_flight: Annotated[int, Field(ge=1, le=1024)] = 32
+    data: Path | None = None
+    out: Path | None = None
+
+    def to_toml(self) -> str:
+        """The text of ``config.toml``: every setting that can change a number, resolved."""
+        return as_toml(self, leave_out=CIRCUMSTANCES)
+
+    def playing(self) -> TrainConfig:
+        """The same policy and environment, as those who play and validate want them. Its method is never used."""
+        shared = ("env", "panel", "task_type", "max_steps", "lora", "gradient_checkpointing", "optimiser", "validation")
+        more = ("rounds", "updates", "save_every", "keep_last", "seed", "part_tokens", "in_flight", "data", "out")
+        values = {name: getattr(self, name) for name in (*shared, *more)}
+        agent = replace(self.agent, temperature=1.0)
+        return TrainConfig(agent=agent, method=preset("holderpo-static"), groups=max(16, self.updates), **values)
+
+
+def warm_start(
+    config: SftConfig,
+    *,
+    resume: bool = False,
+    say: Callable[[str], None] = lambda message: None,
+    each_round: Callable[[int, dict[str, float]], None] = lambda number, metrics: None,
+) -> Path:
+    """Trains a policy on demonstrations, and returns the model of the best round, or of the last.
+
+    The loss is the mean over the tokens of the imitated responses of -log p; prompts and detours are not learned.
+
+    Args:
+        config: The settings; ``config.out`` is the folder of the run.
+        resume: Whether to go on with an interrupted run.
+        say: Told in one line what is to be known.
+        each_round: Told the metrics of each round as it ends.
+
+    Raises:
+        HolderGymError: If something cannot be loaded or written, or no demonstration was won.
+    """
+    if config.out is None:
+        raise ConfigError("the setting 'out' is missing: give --out FOLDER")
+    playing = config.playing()
+    checkpoints = Checkpoints(config.out / "checkpoints", config.keep_last)
+    restored = look(config, checkpoints, resume)
+    playground = open_playground(playing)
+    if restored is not None and restored.progress.round >= config.rounds:
+        say(f"{config.out}: all {config.rounds} rounds are done")
+        return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
+    with closing(Policy(playing)) as policy, set_up(config):
+        optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
+        progress, best = Progress(), None
+        if restored is not None:
+            load_weights(policy.model, restored.weights, checkpoints.model_of(restored.progress.round).parent)
+            optimiser.restore(restored.optimiser)
+            progress, best = restored.progress, restored.best
+            say(f"{config.out}: goes on after round {progress.round} of {config.rounds}")
+        shown = show(config, playground, policy.tokenizer)
+        say(f"{shown.won} of {shown.episodes} demonstrations were won: {len(shown.sequences):,} sequences")
+        trainer = Trainer(playing, policy, playground, optimiser)
+        batches = islice(batches_of(shown.sequences, config.step_tokens, config.seed), progress.update, None)
+        with closing(MetricsLog(config.out, None if restored is None else progress.round)) as log:
+            while progress.round < config.rounds:
+                metrics, seconds = _round(batches, config, policy.scorer, optimiser, progress.update)
+                progress = Progress(progress.round + 1, progress.update + config.updates)
+                policy.weights_changed()
+                last = progress.round == config.rounds
+                every = config.validation.every
+                if playground.validation is not None and every and (last or progress.round % every == 0):
+                    rate = validate(trainer, metrics)
+                    if best is None or rate > best[0]:
+                        best = (rate, progress.round)
+                log.append(progress.round, metrics, seconds)
+                each_round(progress.round, metrics)
+                is_best = best is not None and best[1] == progress.round
+                if last or is_best or progress.round % config.save_every == 0:
+                    checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
+    return checkpoints.model_of(progress.round if best is None else best[1])
+
+
+def show(config: SftConfig, playground: Playground, tokenizer: "PreTrainedTokenizerBase") -> Demonstrations:
+    """Plays the demonstrations, with the prompts that the policy will read.
+
+    Raises:
+        ConfigError: If the agent does not play this environment.
+        DemonstrationError: If no episode was won.
+    """
+    settings, told = config.agent, config.demonstrations
+    prompt = open_prompt(settings.prompt or ("free" if playground.kind == "math" else "chat"))
+    history = prompt.history if settings.history is None else settings.history
+    chat = ChatFormat(tokenizer, None, settings.template_arguments)
+    composer = TokenComposer(prompt, Viewer(history, settings.admissible, settings.dialect), chat)
+    agent, is_detour = _expert(config, playground.kind)
+    jobs = ((task, sample) for sample in range(told.samples) for task in playground.train.tasks)
+    with closing(playground.make_train()) as env:
+        return demonstrate(
+            jobs, DemonstratingAgent(agent, composer, tokenizer, prompt.rule), env, config.seed, is_detour
+        )
+
+
+def _expert(config: SftConfig, kind: str) -> tuple[Agent, Callable[[int, int], bool]]:
+    """The agent that is imitated, and which of its turns are not."""
+    told = config.demonstrations
+    name = told.agent or ("oracle" if kind == "math" else "searching")
+    builtin = (config.panel or "builtin_train").startswith("builtin_")
+    data = None if builtin or config.data is None else str(config.data)
+    if (name == "oracle") != (kind == "math"):
+        raise ConfigError(f"demonstrations.agent {name!r} does not play {config.env}: leave the setting out")
+    if name == "oracle":
+        from ..agents.answers import OracleAgent
+        from ..envs.math.problems import open_problems
+
+        return OracleAgent(open_problems(config.panel or "builtin_train", data)), _never
+    if name == "expert":
+        from ..agents.scripted import ExpertAgent
+        from ..envs.alfworld.games import open_games
+
+        return ExpertAgent(open_games(config.panel or "builtin_train", data)), _never
+    from ..agents.searching import DetouringAgent, SearchingAgent
+
+    detouring = DetouringAgent(SearchingAgent(), told.detours)
+    return detouring, detouring.is_detour
+
+
+def _never(seed: int, turn: int) -> bool:
+    return False
+
+
+def batches_of(sequences: Sequence[TokenSequence], size: int, seed: int) -> Iterator[list[TokenSequence]]:
+    """Endless batches of at least ``size`` tokens; all sequences come once before one comes again, in another order."""
+    batch: list[TokenSequence] = []
+    tokens = epoch = 0
+    while True:
+        order = list(range(len(sequences)))
+        random.Random(f"order of demonstrations, seed {seed}, epoch {epoch}").shuffle(order)
+        for number in order:
+            batch.append(sequences[number])
+            tokens += len(sequences[number].ids)
+            if tokens >= size:
+                yield batch
+                batch, tokens = [], 0
+        epoch += 1
+
+
+def _round(
+    batches: Iterator[list[TokenSequence]], config: SftConfig, scorer: Scorer, optimiser: Optimiser, done: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The optimiser steps of one round."""
+    began = time.perf_counter()
+    losses, norms, tokens = [], [], 0
+    for update in range(done + 1, done + config.updates + 1):
+        batch = next(batches)
+        tokens += sum(len(one.ids) for one in batch)
+        losses.append(backward(batch, scorer, config.part_tokens))
+        norms.append(optimiser.gradient_norm())
+        optimiser.step(update)
+    seconds = time.perf_counter() - began
+    metrics = {
+        "loss": sum(losses) / len(losses),
+        "gradient_norm": sum(norms) / len(norms),
+        "learning_rate": optimiser.rate,
+        "trained_tokens_per_s": tokens / seconds,
+    }
+    return metrics, {"update": seconds}
+
+
+def backward(batch: Sequence[TokenSequence], scorer: Scorer, budget: int) -> float:
+    """Adds the gradient of the loss of a batch to that of the policy, whatever parts it is cut into.
+
+    Args:
+        batch: Sequences.
+        scorer: Scores tokens by the policy.
+        budget: Most tokens in the model at once, padding included.
+
+    Returns:
+        The mean over all imitated tokens of -log p.
+    """
+    imitated = sum(sum(one.lengths) for one in batch)
+    total = 0.0
+    for part in cut(batch, budget):
+        policy = scorer.part([batch[number] for number in part.numbers], entropy=False)
+        loss = -policy.logp_T.sum() / imitated
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += float(loss.detach())
+    return total
