@@ -74,9 +74,12 @@ def _building(folder: Path) -> Iterator[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as workplace:
             yield Path(workplace)
-            # Another process may have been faster: a folder that is there is whole.
-            with contextlib.suppress(FileExistsError):
+            try:
                 (Path(workplace) / "model").rename(folder)
+            except OSError:
+                # Another process may have been faster: a folder that is there is whole.
+                if not folder.is_dir():
+                    raise
     except OSError as error:
         raise ModelError(f"cannot write the model to {folder.parent}: {error.strerror or error}") from None
 

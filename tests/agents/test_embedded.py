@@ -64,6 +64,24 @@ def test_a_cache_that_cannot_be_written_is_named(cache: Path) -> None:
         find_checkpoint(NAME)
 
 
+def test_a_process_that_was_faster_wins(tmp_path: Path) -> None:
+    folder = tmp_path / "models" / NAME
+    with embedded._building(folder) as workplace:
+        (workplace / "model").mkdir()
+        (workplace / "model" / "config.json").write_text("late")
+        folder.mkdir()
+        (folder / "config.json").write_text("early")
+    assert (folder / "config.json").read_text() == "early"
+    assert os.listdir(folder.parent) == [NAME]
+
+
+def test_a_place_that_is_taken_by_a_file_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "models" / NAME
+    with pytest.raises(ModelError, match="cannot write the model to"), embedded._building(folder) as workplace:
+        (workplace / "model").mkdir()
+        folder.write_text("a file")
+
+
 @pytest.mark.slow
 def test_it_is_made_once_whole_also_when_it_was_killed_before(tmp_path: Path, smollm2: Path) -> None:
     """Also by two processes at once; ``smollm2`` is asked for so that where it cannot be had this is skipped."""
