@@ -178,6 +178,7 @@ def play_episode(env: gymnasium.Env[str, str], agent: Agent, task: Task, sample:
                     remarks=response.remarks,
                     snapped_from=response.snapped_from,
                     usage=response.usage,
+                    admissible_commands=tuple(commands),
                 )
             )
             history.append(Exchange(observation, response.action, commands, response))

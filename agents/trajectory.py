@@ -49,6 +49,7 @@ class Turn:
         remarks: What the parser says of the reply, by the names of ``parsing.Remark``.
         snapped_from: The command in the reply, where the action is the admissible one nearest to it.
         usage: Tokens that the reply took, as far as the back end counts them.
+        admissible_commands: Commands that the environment accepted; empty where it lists none.
     """
 
     observation: str
@@ -66,6 +67,7 @@ class Turn:
     remarks: tuple[str, ...] = ()
     snapped_from: str | None = None
     usage: Usage | None = None
+    admissible_commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

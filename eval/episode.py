@@ -5,7 +5,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..agents.trajectory import Outcome, Trajectory
+from ..agents.trajectory import Outcome, Trajectory, Turn
+from .admissible import admissible_from_record, admissible_to_record
 from .fields import EpisodeFormatError, count_of, field_of, share_of
 from .turns import turns_from_records, turns_to_records
 
@@ -48,6 +49,9 @@ def episode_to_line(episode: Episode) -> str:
         "turns": turns_to_records(played.turns),
         "final_observation": played.final_observation,
     }
+    admissible = admissible_to_record([turn.admissible_commands for turn in played.turns])
+    if admissible is not None:
+        record["admissible_commands"] = admissible
     if played.verdict is not None:
         record["answer"], record["verdict"] = played.answer, played.verdict
     return json.dumps(record, separators=(",", ":")) + "\n"
@@ -79,7 +83,7 @@ def episode_from_line(line: bytes) -> Episode:
         sample=count_of(record, "sample"),
         seed=count_of(record, "seed"),
         agent=field_of(record, "agent", str),
-        turns=turns_from_records(field_of(record, "turns", list)),
+        turns=_turns(record),
         outcome=_outcome(field_of(record, "outcome", str)),
         goal_condition_success_rate=_rate_of(record),
         final_observation=field_of(record, "final_observation", str),
@@ -89,6 +93,13 @@ def episode_from_line(line: bytes) -> Episode:
     )
     shortest = None if record.get("shortest") is None else count_of(record, "shortest")
     return Episode(trajectory, shortest)
+
+
+def _turns(record: Mapping[str, object]) -> tuple[Turn, ...]:
+    turns: list[object] = field_of(record, "turns", list)
+    if "admissible_commands" not in record:  # an environment without them, or a line of an earlier version
+        return turns_from_records(turns)
+    return turns_from_records(turns, admissible_from_record(field_of(record, "admissible_commands", dict), len(turns)))
 
 
 def _known(rate: float) -> float | None:

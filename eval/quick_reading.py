@@ -17,6 +17,7 @@ from typing_extensions import TypedDict  # pydantic asks for this one before Pyt
 
 from ..agents.trajectory import Outcome
 from ..agents.usage import Usage
+from .admissible import fits
 from .episode import SCHEMA, episode_from_line
 from .journal import read_lines
 from .results import Played, Result
@@ -50,6 +51,13 @@ _PLAIN = len(_Turn.__required_keys__)
 
 
 @with_config(_STRICT)
+class _Admissible(TypedDict):
+    flips: bool
+    commands: list[str]
+    turns: list[list[int]]
+
+
+@with_config(_STRICT)
 class _Line(TypedDict):
     schema: Annotated[int, Field(ge=SCHEMA, le=SCHEMA)]
     task_id: str
@@ -62,6 +70,7 @@ class _Line(TypedDict):
     goal_condition_success_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None
     shortest: NotRequired[_Count | None]
     turns: list[_Turn]
+    admissible_commands: NotRequired[_Admissible]
     final_observation: str
     answer: NotRequired[str | None]
     verdict: NotRequired[str]
@@ -107,6 +116,9 @@ def played_from_line(line: bytes, number: int) -> Played:
     # The turns of scripted agents have only what every turn must have.
     plain = all([len(turn) == _PLAIN for turn in turns])
     no_rate = record["goal_condition_success_rate"] is None
+    admissible = record.get("admissible_commands")
+    if admissible is not None and not fits(len(admissible["commands"]), admissible["turns"], len(turns)):
+        return Played.of(episode_from_line(line), number)
     if outcome is None or (outcome.finished and no_rate) or not (plain or _tokens_fit(turns)):
         return Played.of(episode_from_line(line), number)
     replies = _NO_REPLIES if plain else _replies(turns)

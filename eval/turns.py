@@ -2,6 +2,7 @@
 
 In a conversation each prompt begins with the prompt and the response before it. So only the rest is written, with the
 number of tokens that it goes on from: otherwise the tokens of an episode would grow with the square of its length.
+The admissible commands of all turns are written together, by ``admissible``.
 """
 
 from collections.abc import Sequence
@@ -23,16 +24,21 @@ def turns_to_records(turns: Sequence[Turn]) -> list[dict[str, object]]:
     return records
 
 
-def turns_from_records(records: Sequence[object]) -> tuple[Turn, ...]:
+def turns_from_records(records: Sequence[object], admissible: Sequence[tuple[str, ...]] = ()) -> tuple[Turn, ...]:
     """Reads what ``turns_to_records`` gave.
+
+    Args:
+        records: The JSON objects.
+        admissible: The admissible commands of each turn, which are kept beside them (see ``admissible``); or nothing
+            for an episode without them.
 
     Raises:
         EpisodeFormatError: If something is missing or wrong.
     """
     turns: list[Turn] = []
     before: tuple[int, ...] = ()
-    for record in records:
-        turns.append(_from_record(record, before))
+    for number, record in enumerate(records):
+        turns.append(_from_record(record, before, admissible[number] if admissible else ()))
         before = _seen(turns[-1])
     return tuple(turns)
 
@@ -71,7 +77,7 @@ def _to_record(turn: Turn, before: tuple[int, ...]) -> dict[str, object]:
     return record
 
 
-def _from_record(record: object, before: tuple[int, ...]) -> Turn:
+def _from_record(record: object, before: tuple[int, ...], admissible: tuple[str, ...]) -> Turn:
     if not isinstance(record, dict):
         raise EpisodeFormatError("a turn is not a JSON object")
     response_ids = values_of(record, "response_ids", int)
@@ -95,6 +101,7 @@ def _from_record(record: object, before: tuple[int, ...]) -> Turn:
         remarks=values_of(record, "remarks", str) or (),
         snapped_from=field_of(record, "snapped_from", str) if "snapped_from" in record else None,
         usage=_usage(record),
+        admissible_commands=admissible,
     )
 
 

@@ -48,6 +48,20 @@ const entries = [];
 const sidesOf = (entry) => entry.sides.filter(Boolean);
 const bodyOf = (row) => row.body ??= JSON.parse(document.getElementById(row.block).textContent);
 
+// The admissible commands of each turn; none where they were not kept or the environment lists none.
+function offersOf(body) {
+  if (!body.offers) {
+    const { flips, commands, turns } = body.admissible ?? { turns: [] };
+    const present = new Set();
+    body.offers = turns.map((numbers) => {
+      if (!flips) return numbers.map((number) => commands[number]);
+      for (const number of numbers) if (!present.delete(number)) present.add(number);
+      return [...present].sort((a, b) => a - b).map((number) => commands[number]);
+    });
+  }
+  return body.offers;
+}
+
 // All that can be searched of an entry, in small letters.
 function haystackOf(entry) {
   if (entry.haystack === undefined) {

@@ -79,6 +79,24 @@ function actionPart(turn) {
     badges(turn));
 }
 
+// What could have been done, folded away: which of it was done, or that what was done is not among it.
+function offersPart(turn, commands) {
+  if (!commands?.length) return null;
+  const label = `${counted(commands.length, "command was", "commands were")} admissible`;
+  const details = make("details", { class: "offers" }, make("summary", {}, label));
+  details.addEventListener("toggle", () => {
+    if (!details.open || details.querySelector("ul")) return;
+    // Blanks around a command are forgiven by the game.
+    const chosen = turn.invalid ? null : turn.action.trim();
+    if (turn.unparsable) details.append(make("p", { class: "aside" }, "No command was found in the reply."));
+    else if (turn.invalid) details.append(make("p", { class: "aside" }, make("code", {}, turn.action || "(nothing)"), " is not among them."));
+    details.append(make("ul", {}, commands.map((command) => command === chosen
+      ? make("li", { class: "chosen" }, make("span", { class: "hidden" }, "chosen: "), make("code", {}, command))
+      : make("li", {}, make("code", {}, command)))));
+  });
+  return details;
+}
+
 function drawTurn(body, number, run, parted) {
   const turn = body?.turns[number];
   const attributes = { class: `turn${parted ? " parted" : ""}`, "data-turn": number, "data-run": run };
@@ -90,7 +108,8 @@ function drawTurn(body, number, run, parted) {
   return make("article", { ...attributes, tabindex: -1, "aria-label": `Turn ${number + 1}` },
     make("span", { class: "number", "aria-hidden": "true" }, number + 1),
     drawObservation(turn.observation),
-    promptPart(turn, body, number), replyPart(turn), actionPart(turn), line && make("p", { class: "aside" }, line));
+    promptPart(turn, body, number), replyPart(turn), actionPart(turn), offersPart(turn, offersOf(body)[number]),
+    line && make("p", { class: "aside" }, line));
 }
 
 function drawFinal(body, run) {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...agents.trajectory import Trajectory, Turn
+from ..admissible import admissible_to_record
 from ..episode import Episode
 from .tokens import TokenTexts
 
@@ -47,6 +48,9 @@ def prepare(episode: Episode, texts: TokenTexts | None) -> Prepared:
         "shortest": episode.shortest,
     }
     body: JsonObject = {"seed": played.seed, "turns": turns, "final": played.final_observation}
+    admissible = admissible_to_record([turn.admissible_commands for turn in played.turns])
+    if admissible is not None:
+        body["admissible"] = admissible
     for key in ("reason", "answer", "verdict"):
         if getattr(played, key):
             body[key] = getattr(played, key)

@@ -48,6 +48,7 @@ def test_an_episode_keeps_what_was_seen_said_and_answered() -> None:
     for turn in played.turns:
         assert turn.observation == observation
         assert turn.valid
+        assert turn.admissible_commands == tuple(state.admissible_commands())
         observation = state.step(turn.action)
     assert played.final_observation == observation
     assert [turn.reward for turn in played.turns] == [0.0] * (len(played.turns) - 1) + [1.0]

@@ -19,6 +19,11 @@ shares = st.floats(0, 1)
 tokens = st.lists(st.integers(0, 150_000), max_size=4).map(tuple)
 
 
+# The commands that a turn may choose from: sorted as those of the games, or in any order, also twice.
+some = st.lists(st.sampled_from(["go to desk 1", "inventory", "look", ""]) | texts, max_size=6)
+offers = st.just(()) | some.map(lambda commands: tuple(sorted(set(commands)))) | some.map(tuple)
+
+
 @st.composite
 def turns(draw: st.DrawFn, before: tuple[int, ...] = ()) -> Turn:
     """A turn, of a scripted agent or of a language model, whose prompt may go on from what it saw before."""
@@ -55,7 +60,7 @@ def episode_turns(draw: st.DrawFn) -> tuple[Turn, ...]:
     played: list[Turn] = []
     before: tuple[int, ...] = ()
     for _ in range(draw(st.integers(0, 3))):
-        played.append(draw(turns(before)))
+        played.append(replace(draw(turns(before)), admissible_commands=draw(offers)))
         before = (played[-1].prompt_ids or ()) + (played[-1].response_ids or ())
     return tuple(played)
 
@@ -135,6 +140,52 @@ def test_log_probabilities_that_are_not_finite_survive(make_episode) -> None:
 def test_a_wrong_field_is_named(make_episode, change: dict[str, object], message: str) -> None:
     record = {**json.loads(episode_to_line(make_episode(0))), **change}
     record = {key: value for key, value in record.items() if value is not ...}
+    with pytest.raises(EpisodeFormatError, match=message):
+        episode_from_line(json.dumps(record).encode())
+
+
+def offering(episode: Episode, *offers: tuple[str, ...]) -> Episode:
+    turns = tuple(Turn("o", "look", True, 0.0, admissible_commands=offer) for offer in offers)
+    return replace(episode, trajectory=replace(episode.trajectory, turns=turns))
+
+
+def test_a_command_is_written_once_however_often_it_is_offered(make_episode) -> None:
+    """A sorted offer is written as what comes and goes."""
+    stays = tuple(f"go to shelf {number}" for number in range(10, 40))
+    episode = offering(make_episode(0), ("close box 1", *stays), ("look", *stays)[1:], (), (*stays, "look"))
+    record = json.loads(episode_to_line(episode))["admissible_commands"]
+    assert record["commands"] == ["close box 1", *stays, "look"]
+    assert record["flips"]
+    assert record["turns"] == [[*range(31)], [0], [*range(1, 31)], [*range(1, 32)]]
+    assert episode_from_line(episode_to_line(episode).encode()) == episode
+
+
+def test_lines_from_before_there_were_admissible_commands_are_read(make_episode) -> None:
+    record = json.loads(episode_to_line(offering(make_episode(0), ("help", "look"), ("look",))))
+    del record["admissible_commands"]
+    read = episode_from_line(json.dumps(record).encode())
+    assert read == offering(make_episode(0), (), ())
+    assert "admissible_commands" not in json.loads(episode_to_line(read))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"flips": 1}, "'flips' is 1"),
+        ({"flips": ...}, "'flips' is missing"),
+        ({"commands": ...}, "'commands' .* is missing"),
+        ({"commands": ["help", 3]}, "not a str"),
+        ({"commands": ["help"]}, "not those of so many turns and commands"),
+        ({"turns": [[0]]}, "not those of so many turns and commands"),
+        ({"turns": [[0], [-1]]}, "not those of so many turns and commands"),
+        ({"turns": [[0], 1]}, "'turns' is 1"),
+        ({"turns": [[0], ["1"]]}, "not a int"),
+    ],
+)
+def test_admissible_commands_that_do_not_fit_are_refused(make_episode, change: dict[str, object], message: str) -> None:
+    record = json.loads(episode_to_line(offering(make_episode(0), ("help", "look"), ("look",))))
+    wrong = {**record["admissible_commands"], **change}
+    record["admissible_commands"] = {key: value for key, value in wrong.items() if value is not ...}
     with pytest.raises(EpisodeFormatError, match=message):
         episode_from_line(json.dumps(record).encode())
 

@@ -80,10 +80,14 @@ def test_every_episode_gives_the_same_result(episode: Episode) -> None:
 def test_a_changed_line_is_read_or_refused_alike(
     episode: Episode, replies: list[str], counted: bool, data: st.DataObject
 ) -> None:
-    record = json.loads(episode_to_line(with_tokens(episode, replies, counted)))
+    talking = with_tokens(episode, replies, counted).trajectory
+    turns = tuple(replace(turn, admissible_commands=("help", "look")) for turn in talking.turns)
+    record = json.loads(episode_to_line(replace(episode, trajectory=replace(talking, turns=turns))))
     place = record
     if record["turns"] and data.draw(st.booleans()):
         place = data.draw(st.sampled_from(record["turns"]))
+    elif "admissible_commands" in record and data.draw(st.booleans()):
+        place = record["admissible_commands"]
     key = data.draw(st.sampled_from([*place, "answer", "verdict", "reply", "finish", "prompt_from", "unknown"]))
     if data.draw(st.booleans()):
         place.pop(key, None)

@@ -11,6 +11,7 @@ import pytest
 from holdergym.agents.trajectory import Outcome, Turn
 from holdergym.eval import evaluate
 from holdergym.eval.config import EvalConfig
+from holdergym.eval.episode import episode_from_line
 
 from .conftest import GOAL, OpenPage, WriteRun, rows_of
 
@@ -138,6 +139,57 @@ def test_a_reply_with_markup_shows_as_text(write_run: WriteRun, open_page: OpenP
     assert page.is_visible(".reply >> nth=0")
     assert complaints == []
     assert len(requests) == 1
+
+
+def test_admissible_commands_are_folded_away_with_the_chosen_one_marked(
+    played: dict[str, Path], open_page: OpenPage
+) -> None:
+    lines = [json.loads(line) for line in (played["random"] / "episodes.jsonl").read_text().splitlines()]
+    first = min(lines, key=lambda line: line["task_id"])
+    turns = episode_from_line(json.dumps(first).encode()).trajectory.turns
+    offered = [list(turn.admissible_commands) for turn in turns]
+    page, complaints, _ = open_page(played["random"])
+    page.keyboard.press("j")
+    summaries = page.locator(".offers summary")
+    assert summaries.all_text_contents() == [f"{len(commands)} commands were admissible" for commands in offered]
+    assert page.locator(".offers ul").count() == 0
+    for summary in summaries.all():
+        summary.click()
+    shown = page.eval_on_selector_all(
+        ".offers", "(all) => all.map((one) => [...one.querySelectorAll('li code')].map((code) => code.textContent))"
+    )
+    assert shown == offered
+    chosen = page.eval_on_selector_all(".offers .chosen code", "(all) => all.map((one) => one.textContent)")
+    assert chosen == [turn["action"] for turn in first["turns"]]
+    assert complaints == []
+
+
+def test_a_command_that_was_not_admissible_is_said_not_to_be_among_them(
+    write_run: WriteRun, open_page: OpenPage
+) -> None:
+    hostile = (*HOSTILE, "look")  # in no order, so that they are not written as what comes and goes
+    turns = [
+        Turn(GOAL, "fly", False, 0.0, admissible_commands=hostile),
+        Turn("Nothing happens.", " look ", True, 0.0, admissible_commands=hostile),
+        Turn("Again.", "look", False, 0.0, reply="hm", finish="stop", unparsable=True, admissible_commands=("look",)),
+        Turn("And again.", "42", True, 0.0),
+    ]
+    page, complaints, _ = open_page(write_run("offers", [turns]))
+    page.keyboard.press("j")
+    assert page.locator(".offers").count() == 3
+    for summary in page.locator(".offers summary").all():
+        summary.click()
+    first, second, third = (page.locator(".offers").nth(number) for number in range(3))
+    assert "fly is not among them." in first.inner_text()
+    assert first.locator(".chosen").count() == 0
+    assert first.locator("li code").all_text_contents() == list(hostile)
+    assert second.locator(".chosen code").all_text_contents() == ["look"]
+    assert "not among them" not in second.inner_text()
+    assert third.locator("summary").inner_text() == "1 command was admissible"
+    assert "No command was found in the reply." in third.inner_text()
+    assert third.locator(".chosen").count() == 0
+    assert page.evaluate("window.hacked") is None
+    assert complaints == []
 
 
 def test_characters_that_cannot_be_seen_are_spelled_out(write_run: WriteRun, open_page: OpenPage) -> None:
