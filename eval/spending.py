@@ -18,7 +18,7 @@ NO_PRICES = "no prices are given for its model"
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Of the finished episodes of a run.
+    """Of the finished episodes of a run; the costs are of failed ones too, which have to be paid for as well.
 
     Attributes:
         prompt_tokens: Tokens of all prompts, an episode; cached ones included.
@@ -28,7 +28,8 @@ class Spending:
         agent_seconds: Seconds of waiting for the agent, an episode. Of episodes that are played at once each waits for
             itself, so that their sum may be more than the run took.
         env_seconds: Seconds of waiting for the environment, an episode.
-        cost: Of all finished episodes, in the currency of the prices.
+        cost: Of all episodes, in the currency of the prices. Of an episode that failed and was played again only the
+            last attempt is counted.
         cost_per_success: Cost / episodes won.
     """
 
@@ -43,7 +44,7 @@ class Spending:
 
 
 def spending(results: Sequence[Result], prices: Prices | None = None) -> Spending:
-    """Adds up what the finished episodes used.
+    """Adds up what the episodes used.
 
     Args:
         results: Each task and sample at most once.
@@ -53,12 +54,11 @@ def spending(results: Sequence[Result], prices: Prices | None = None) -> Spendin
     episodes = len(finished)
     won = sum(result.outcome is Outcome.WON for result in finished)
     usage, cause = _usage(finished)
-    prompt, cached, generated, cost = (
+    prompt, cached, generated = (
         Value(float(number)) if cause == "" else Value.undefined(cause)
-        for number in (usage.prompt, usage.cached, usage.generated, 0.0 if prices is None else prices.cost(usage))
+        for number in (usage.prompt, usage.cached, usage.generated)
     )
-    if prices is None and cost.defined:
-        cost = Value.undefined(NO_PRICES)
+    cost = _cost(results, prices)
     return Spending(
         prompt_tokens=per(prompt, episodes, NOTHING_FINISHED),
         cached_share=ratio(cached.value, prompt.value, NO_REPLY) if prompt.defined else prompt,
@@ -71,9 +71,16 @@ def spending(results: Sequence[Result], prices: Prices | None = None) -> Spendin
     )
 
 
-def _usage(finished: Sequence[Result]) -> tuple[Usage, str]:
+def _cost(results: Sequence[Result], prices: Prices | None) -> Value:
+    usage, cause = _usage(results)
+    if cause:
+        return Value.undefined(cause)
+    return Value.undefined(NO_PRICES) if prices is None else Value(prices.cost(usage))
+
+
+def _usage(results: Sequence[Result]) -> tuple[Usage, str]:
     """All tokens, and the cause if they are not known."""
-    replied = [result.usage for result in finished if result.replies]
+    replied = [result.usage for result in results if result.replies]
     counted = [usage for usage in replied if usage is not None]
     cause = NO_REPLY if not replied else NOT_COUNTED if len(counted) < len(replied) else ""
     return Usage.total(counted), cause

@@ -18,7 +18,7 @@ EPISODE = Result(
 )  # fmt: skip
 
 
-def test_finished_episodes_are_added_up() -> None:
+def test_finished_episodes_are_added_up_and_failed_ones_cost_too() -> None:
     results = [
         EPISODE,
         replace(EPISODE, outcome=Outcome.LIMIT, usage=Usage(3000, 600, 150), agent_seconds=4.0),
@@ -29,14 +29,21 @@ def test_finished_episodes_are_added_up() -> None:
     assert found.cached_share.value == pytest.approx(1000 / 4000)
     assert found.generated_tokens_per_success.value == 200
     assert (found.agent_seconds.value, found.env_seconds.value) == (3.0, 0.5)
-    assert found.cost.value == pytest.approx((3000 * 1.0 + 1000 * 0.1 + 200 * 10.0) / 1e6)
+    assert found.cost.value == pytest.approx((1_003_000 * 1.0 + 1000 * 0.1 + 200 * 10.0) / 1e6)
     assert found.cost_per_success == found.cost
+    failed = spending(results[2:], Prices(prompt=1.0))
+    assert failed.cost.value == pytest.approx(1.0)
+    assert failed.prompt_tokens.cause == NO_REPLY
+    assert failed.cost_per_success.cause == NOTHING_WON
 
 
 def test_what_is_not_known_says_why() -> None:
     assert spending([EPISODE]).cost.cause == NO_PRICES
     assert spending([replace(EPISODE, outcome=Outcome.LOST)], Prices(prompt=1.0)).cost_per_success.cause == NOTHING_WON
     assert spending([replace(EPISODE, usage=None)], Prices(prompt=1.0)).cost.cause == NOT_COUNTED
+    partly = spending([EPISODE, replace(EPISODE, outcome=Outcome.TIMEOUT, usage=None)], Prices(prompt=1.0))
+    assert partly.cost.cause == NOT_COUNTED
+    assert partly.prompt_tokens.value == 1000
     silent = spending([replace(EPISODE, replies=0, usage=None)], Prices(prompt=1.0))
     assert silent.prompt_tokens.cause == silent.cost.cause == NO_REPLY
     assert silent.agent_seconds.value == 2.0
