@@ -4,7 +4,9 @@ A reply is never repaired. What a rule does not find is not there: the reply is 
 to the environment, and the step is lost. A command that the environment does not know is sent as it is.
 
 First, for every rule, the thinking is cut away: everything up to the last ``</think>``. A reply whose thinking never
-ends has nothing behind it. Then the rule of the prompt applies:
+ends has nothing behind it. The thinking begins with ``<think>`` in the reply, or at its very start where the chat
+template has put ``<think>`` at the end of the prompt, as those of some models that think do. Then the rule of the
+prompt applies:
 
 ``tags``
     The text between the first ``<action>`` and the next ``</action>``. An ``<action>`` that is never closed does not
@@ -96,7 +98,9 @@ _LONGEST_COMMAND = 200
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
-def parse_reply(reply: str, rule: Rule, cut: bool = False, commands: Sequence[str] = ()) -> Parsed:
+def parse_reply(
+    reply: str, rule: Rule, cut: bool = False, commands: Sequence[str] = (), *, thinking_open: bool = False
+) -> Parsed:
     """Finds the command in a reply; the rules are at the top of this module.
 
     Args:
@@ -104,10 +108,11 @@ def parse_reply(reply: str, rule: Rule, cut: bool = False, commands: Sequence[st
         rule: How the prompt wants the command to be marked.
         cut: Whether the reply ended at its token limit.
         commands: The admissible commands, in the order of the environment; only ``choice`` needs them.
+        thinking_open: Whether the prompt ended with an open ``<think>``, so that the reply begins within the thinking.
     """
-    remarks = _style_remarks(reply)
+    remarks = _style_remarks(reply, thinking_open)
     *thinking, rest = _THINK_CLOSE.split(reply)
-    if not thinking and _THINK_OPEN.search(rest):
+    if not thinking and (thinking_open or _THINK_OPEN.search(rest)):
         return Parsed(None, (Remark.ENDLESS_THINKING, *remarks))
     if not rest.strip():
         return Parsed(None, (Remark.EMPTY, *remarks))
@@ -121,9 +126,9 @@ def parse_reply(reply: str, rule: Rule, cut: bool = False, commands: Sequence[st
             found = _tagged(rest)
             missing = Remark.UNCLOSED_ACTION if _TAG_OPEN.search(rest) else Remark.NO_ACTION
         case Rule.LINE:
-            found = _LINE.findall(rest)
-            missing = Remark.NO_ACTION
-            if cut and len(found) == 1 and rest.rstrip(" \t").endswith(found[0].rstrip(" \t")):
+            lines = list(_LINE.finditer(rest))
+            found, missing = [line[1] for line in lines], Remark.NO_ACTION
+            if cut and lines and lines[0].end() == len(rest):
                 found, missing = [], Remark.CUT_ACTION
     texts = [text.strip().lower() for text in found]
     if not texts:
@@ -172,9 +177,9 @@ def nearest_command(command: str, commands: Sequence[str]) -> str | None:
     return best
 
 
-def _style_remarks(reply: str) -> tuple[Remark, ...]:
+def _style_remarks(reply: str, thinking_open: bool) -> tuple[Remark, ...]:
     remarks = []
-    if not (_THINK_OPEN.search(reply) and _THINK_CLOSE.search(reply)):
+    if not ((thinking_open or _THINK_OPEN.search(reply)) and _THINK_CLOSE.search(reply)):
         remarks.append(Remark.NO_THINKING)
     if _CHINESE.search(reply):
         remarks.append(Remark.CHINESE)

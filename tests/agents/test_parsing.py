@@ -119,6 +119,10 @@ def test_a_reply(rule: Rule, reply: str, command: str | None, remarks: list[Rema
         ("Thought: a\nAction: take mug 1 from shelf 1\n", "take mug 1 from shelf 1"),
         ("Action: look\nThought: and the", "look"),
         ("Action: look\nAction: inven", "look"),
+        ("Thought: a\nAction: take mug 1 from \t", None),
+        # The end of the reply is the command once more, but not its line.
+        ("Thought: hm\nAction: look\nThen I take another look", "look"),
+        ("Action: 1\nx = 1", "1"),
     ],
 )
 def test_a_cut_line_is_no_command_unless_it_has_ended(reply: str, command: str | None) -> None:
@@ -129,6 +133,28 @@ def test_a_cut_line_is_no_command_unless_it_has_ended(reply: str, command: str |
 
 def test_a_cut_reply_with_whole_tags_counts() -> None:
     assert parse_reply("<action>look</action> and then", Rule.TAGS, cut=True).command == "look"
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize(
+    ("rule", "reply", "command", "remarks"),
+    [
+        (Rule.TAGS, "Maybe I could <action>open fridge 1</action>? Let me think ab", None, [ENDLESS]),
+        (Rule.WHOLE, r"Is it \boxed{7}? Let me check: 3", None, [ENDLESS]),
+        (Rule.LINE, "So\nAction: look\nwould tell me", None, [ENDLESS]),
+        (Rule.TAGS, "", None, [ENDLESS]),
+        (Rule.TAGS, "Maybe <action>look</action>?</think><action>inventory</action>", "inventory", []),
+        (Rule.WHOLE, r"7 or 8</think> \boxed{8}", r"\boxed{8}", []),
+        (Rule.TAGS, "Hm.</think>", None, [EMPTY]),
+    ],
+)
+def test_where_the_prompt_has_begun_the_thinking(
+    rule: Rule, reply: str, command: str | None, remarks: list[Remark], cut: bool
+) -> None:
+    parsed = parse_reply(reply, rule, cut, thinking_open=True)
+    assert parsed.command == command
+    assert [one for one in parsed.remarks if one is not Remark.NO_THINKING] == remarks
+    assert (Remark.NO_THINKING in parsed.remarks) == ("</think>" not in reply)
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=60), st.sampled_from(Rule), st.booleans())
