@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from .backends.backend import Message
 from .checkpoints import ModelError
+from .control_tokens import ControlTokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -23,10 +24,15 @@ class ChatFormat:
     before it. Where a template would shorten earlier responses, for example by their thinking, this does not: the
     model sees in a conversation what it said.
 
+    What messages say is text, whoever wrote it: ``<|im_end|>`` in it is spelled in ordinary tokens and ends nothing.
+
     Args:
         tokenizer: The model's tokenizer.
         template: A chat template in place of the tokenizer's own.
         arguments: Further arguments of the template, for example ``{"enable_thinking": False}``.
+
+    Attributes:
+        opens_thinking: Whether a prompt ends within a ``<think>``, so that a response begins with thinking.
 
     Raises:
         ModelError: If there is no chat template or it cannot be used.
@@ -46,7 +52,9 @@ class ChatFormat:
                 "the model's tokenizer has no chat template, as is usual for a base model: set "
                 "agent.chat_template=plain, or to a file with a template"
             )
+        self._control = ControlTokens(tokenizer)
         self._merge_system = not self._knows_system()
+        self.opens_thinking = self._opens_thinking()
         # Now rather than in the middle of a run.
         self.begin([Message("system", "-"), Message("user", "-")])
         self.go_on((), (), Message("user", "-"))
@@ -57,7 +65,7 @@ class ChatFormat:
         Args:
             messages: A system message, or none, then those of user and assistant in turn; the user has the last.
         """
-        return self._encode(self._render(messages))
+        return self._control.encode(self._render(messages))
 
     def go_on(self, prompt_ids: tuple[int, ...], response_ids: tuple[int, ...], message: Message) -> tuple[int, ...]:
         """The tokens of a prompt that adds a response and a user message to the one before.
@@ -71,11 +79,22 @@ class ChatFormat:
         _, found, behind = self._render(conversation).partition(_RESPONSE)
         if not found:
             raise ModelError("the model's chat template leaves out what the model has said, so no episode can go on")
-        between = self._encode(behind)
+        between = self._control.encode(behind[self._already_said(response_ids, behind) :])
         # A response that ended by itself has its end token already.
-        if response_ids and between[:1] == response_ids[-1:]:
+        if response_ids and self._control.first(behind) == 0 and between[:1] == response_ids[-1:]:
             between = between[1:]
         return prompt_ids + response_ids + between
+
+    def _already_said(self, response_ids: Sequence[int], behind: str) -> int:
+        """How many characters of what follows a response stand at its end already: a stop text that was sampled.
+
+        A special token is never among them. A response may spell one, which does not make it one.
+        """
+        words = behind[: self._control.first(behind)]
+        said = self._tokenizer.decode(list(response_ids), clean_up_tokenization_spaces=False)
+        assert isinstance(said, str)
+        lengths = range(min(len(words), len(said)), 0, -1)
+        return next((length for length in lengths if said.endswith(words[:length])), 0)
 
     def _render(self, messages: Sequence[Message]) -> str:
         from jinja2 import TemplateError
@@ -84,7 +103,7 @@ class ChatFormat:
             system, user, *rest = messages
             messages = [Message("user", f"{system.content}\n\n{user.content}"), *rest]
         try:
-            return self._apply(messages)
+            return self._apply([Message(one.role, self._control.hide(one.content)) for one in messages])
         except (TemplateError, TypeError, ValueError, LookupError) as error:
             raise ModelError(f"the model's chat template fails: {error}") from None
 
@@ -108,6 +127,7 @@ class ChatFormat:
         except (TemplateError, TypeError, ValueError, LookupError):
             return False
 
-    def _encode(self, text: str) -> tuple[int, ...]:
-        ids = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return tuple(int(one) for one in ids)
+    def _opens_thinking(self) -> bool:
+        """Whether what a template puts before a response opens a ``<think>`` and does not close it."""
+        before = self._render([Message("user", _RESPONSE)]).rpartition(_RESPONSE)[2].lower()
+        return before.rfind("<think>") > before.rfind("</think>")

@@ -40,11 +40,13 @@ class Reading:
         rule: Where the command stands; see ``parsing``.
         snap: Whether an inadmissible command becomes the admissible one nearest to it.
         send_tail: Whether the last characters are sent of a reply without a command, instead of nothing.
+        thinking_open: Whether prompts end within a ``<think>``, so that replies begin with thinking.
     """
 
     rule: Rule
     snap: bool = False
     send_tail: bool = False
+    thinking_open: bool = False
 
 
 class LanguageModelAgent(Agent):
@@ -158,7 +160,7 @@ class LanguageModelAgent(Agent):
         reading = self._reading
         commands = conversation.admissible_commands
         cut = generation.finish is FinishReason.LENGTH
-        parsed = parse_reply(generation.text, reading.rule, cut, commands)
+        parsed = parse_reply(generation.text, reading.rule, cut, commands, thinking_open=reading.thinking_open)
         action, snapped_from = parsed.command, None
         if action is None:
             action = generation.text[-_TAIL_CHARACTERS:].lower() if reading.send_tail else ""

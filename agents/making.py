@@ -54,7 +54,8 @@ def make_language_model(
     if _is_here(settings):
         checkpoint = find_checkpoint(settings.model, settings.revision)
         tokenizer = load_tokenizer(checkpoint)
-        composer = TokenComposer(prompt, viewer, ChatFormat(tokenizer, template.text, settings.template_arguments))
+        chat = ChatFormat(tokenizer, template.text, settings.template_arguments)
+        composer, thinking_open = TokenComposer(prompt, viewer, chat), chat.opens_thinking
         open_backend = _backend(settings, checkpoint, tokenizer) if backend is None else lambda: backend
     else:
         if settings.chat_template is not None or settings.template_arguments:
@@ -64,7 +65,8 @@ def make_language_model(
             )
         assert isinstance(settings.backend, OpenAISettings)
         checkpoint = None
-        composer = MessageComposer(prompt, viewer)
+        # What a server's template puts before a response is not known; what it cuts out of one it says.
+        composer, thinking_open = MessageComposer(prompt, viewer), False
         open_backend = _server(settings.backend, settings.model, sends_tokens=False)
     return LanguageModelAgent(
         name=_name(settings, checkpoint, prompt),
@@ -83,7 +85,12 @@ def make_language_model(
             episode_tokens=settings.max_episode_tokens,
             response_s=settings.timeout_s,
         ),
-        reading=Reading(rule=prompt.rule, snap=settings.snap, send_tail=settings.unparsable == "tail"),
+        reading=Reading(
+            rule=prompt.rule,
+            snap=settings.snap,
+            send_tail=settings.unparsable == "tail",
+            thinking_open=thinking_open,
+        ),
     )
 
 

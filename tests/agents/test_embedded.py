@@ -77,9 +77,10 @@ def test_a_process_that_was_faster_wins(tmp_path: Path) -> None:
 
 def test_a_place_that_is_taken_by_a_file_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "models" / NAME
+    folder.parent.mkdir()
+    folder.write_text("a file")
     with pytest.raises(ModelError, match="cannot write the model to"), embedded._building(folder) as workplace:
         (workplace / "model").mkdir()
-        folder.write_text("a file")
 
 
 @pytest.mark.slow

@@ -25,6 +25,8 @@ from holdergym.eval.config import EvalConfig
 from holdergym.eval.evaluation import evaluate
 from holdergym.eval.run import EPISODES, SUMMARY
 
+from .conftest import CHAT_TEMPLATE
+
 pytestmark = pytest.mark.llm
 
 
@@ -124,6 +126,18 @@ def test_a_reply_without_a_command_is_never_mapped_to_one(conversation) -> None:
     assert (response.action, response.unparsable, response.reply) == ("", True, "look")
     (response,) = parrot_agent(Parrot("I would rather Look Around Here, so LOOK"), send_tail=True).act([now])
     assert (response.action, response.unparsable) == ("ther look around here, so look", True)
+
+
+@pytest.mark.parametrize(("opened", "action"), [("", "look"), ("<think>\n", "")])
+def test_a_reply_within_thinking_that_the_prompt_began_has_no_command(
+    opened: str, action: str, settings: LanguageModelSettings, tmp_path: Path, conversation
+) -> None:
+    template = tmp_path / "thinking.jinja"
+    template.write_text(CHAT_TEMPLATE.replace("assistant\n{% endif %}", f"assistant\n{opened}{{% endif %}}"))
+    parrot = Parrot("Maybe <action>look</action>? Let me think ab", FinishReason.LENGTH)
+    agent = make_language_model(replace(settings, chat_template=str(template)), "alfworld", backend=parrot)
+    (response,) = agent.act([conversation(1)])
+    assert (response.action, response.unparsable) == (action, not action)
 
 
 def test_an_inadmissible_command_is_sent_as_it_is_unless_snapping_is_asked_for(conversation) -> None:
