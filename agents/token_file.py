@@ -6,6 +6,7 @@ pickled objects and is read without running anything.
 
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,7 +160,7 @@ def load_tokens(path: Path, vocabulary: int | None = None) -> TokenArrays:
         raise TokenFileError(f"there is no file {path}") from None
     except OSError as error:
         raise TokenFileError(f"cannot read {path}: {error.strerror or 'it is no file of tokens'}") from None
-    except (ValueError, EOFError, zipfile.BadZipFile):
+    except (ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         raise TokenFileError(f"{path} is damaged, or no file of tokens") from None
     schema = found.pop("schema", None)
     if schema is None or schema.shape != () or int(schema) < 1:

@@ -11,6 +11,7 @@ from types import TracebackType
 from ..agents.registry import ReplaySettings
 from ..envs.errors import ConfigError
 from ..envs.files import replace_file
+from ..envs.folder_lock import FolderLock, FolderLockError
 from ..envs.panel import Panel
 from ..envs.settings import first_difference
 from ..envs.wording import counted
@@ -18,7 +19,6 @@ from .config import CIRCUMSTANCES, EvalConfig
 from .episode import Episode
 from .errors import RunError
 from .journal import Journal, repair_journal
-from .lock import FolderLock
 from .manifest import SCHEMA, Manifest, PanelEntry, read_manifest
 from .provenance import Session
 from .results import Schedule, Slot
@@ -102,7 +102,7 @@ class RunFolder:
             session = replace(session, recording=str(agent.path.absolute()))
         with ExitStack() as opened:
             _make_folder(path)
-            lock = FolderLock(path)
+            lock = _locked(path)
             opened.callback(lock.release)
             _remove_left_over(path)
             if (path / MANIFEST).exists():
@@ -193,6 +193,13 @@ class RunFolder:
             replace_file(path, text.encode())
         except OSError as error:
             raise RunError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _locked(path: Path) -> FolderLock:
+    try:
+        return FolderLock(path)
+    except FolderLockError as error:
+        raise RunError(str(error)) from None
 
 
 def _make_folder(path: Path) -> None:

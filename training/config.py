@@ -147,6 +147,11 @@ class TrainConfig:
                 "agent.top_p and agent.top_k cut the distribution that is sampled, but not the one that is trained: "
                 "leave them out"
             )
+        if self.method.aggregation.denominator == "behaviour" and self.agent.temperature not in (None, 1):
+            raise ConfigError(
+                "method.aggregation.denominator is 'behaviour', but the sampler's log-probabilities are those at "
+                "temperature 1: leave agent.temperature at 1"
+            )
         if self.agent.snap:
             raise ConfigError("agent.snap would reward commands that the policy did not give: leave it out")
         if self.env == "math" and self.max_steps not in (None, 1):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..envs.errors import HolderGymError
+from ..envs.files import replace_file
 
 METRICS = "metrics.jsonl"
 
@@ -19,16 +20,21 @@ class MetricsLog:
 
     Args:
         folder: The run's folder.
-        rounds: Rounds that are done: lines of later ones, which a killed process left, are cut off.
+        rounds: The round of the checkpoint that the run goes on from; None if it begins. Lines of later rounds, which
+            a killed process left, are cut off: these rounds are played again.
+
+    Raises:
+        MetricsError: If it cannot be written.
     """
 
-    def __init__(self, folder: Path, rounds: int) -> None:
+    def __init__(self, folder: Path, rounds: int | None) -> None:
         self._path = folder / METRICS
-        kept = [line for line in read_metrics(folder) if line["round"] <= rounds] if self._path.exists() else []
+        kept = []
+        if rounds is not None and self._path.exists():
+            kept = [line for line in read_metrics(folder) if line["round"] <= rounds]
         try:
-            self._file = self._path.open("w", encoding="utf-8")
-            for line in kept:
-                self._write(line)
+            replace_file(self._path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+            self._file = self._path.open("a", encoding="utf-8")
         except OSError as error:
             raise MetricsError(f"cannot write {self._path}: {error.strerror}") from None
 

@@ -16,7 +16,7 @@ from ..agents.loading import load_model, load_tokenizer, quiet_transformers
 from ..agents.making import make_language_model
 from ..envs.errors import ConfigError
 from .config import LoraSettings, TrainConfig
-from .scoring import Scorer
+from .scoring import Scorer, require_plain_head
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -52,16 +52,18 @@ class Policy:
         model = load_model(self.checkpoint, "float32" if config.lora is None else backend.dtype, backend.device)
         self.model: PreTrainedModel = model if config.lora is None else _with_adapters(model, config.lora)
         self.has_adapters = config.lora is not None
-        if config.gradient_checkpointing:
+        if config.lora is None:
+            self.model.requires_grad_(True)
+        self._checkpointing = config.gradient_checkpointing
+        if self._checkpointing:
+            _without_dropout(self.model)
             self.model.enable_input_require_grads()
             self.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-        for parameter in self.model.parameters():
-            if config.lora is None:
-                parameter.requires_grad_(True)
         self.temperature = settings.temperature or 1.0
         # The model inside: adapters are put into its layers, so it is the policy with or without them.
         self._inner: PreTrainedModel = self.model.base_model.model if self.has_adapters else self.model
         self.scorer = Scorer(self._inner, self.temperature)
+        require_plain_head(self._inner)
         self._reference: PreTrainedModel | None = None
         if config.method.needs_reference and not self.has_adapters:
             self._reference = deepcopy(self.model).requires_grad_(False)
@@ -73,6 +75,7 @@ class Policy:
             max_context=backend.max_context,
         )
         self._config = config
+        self._agents: dict[tuple[str, bool], LanguageModelAgent] = {}
 
     @property
     def trained(self) -> list[torch.nn.Parameter]:
@@ -86,8 +89,22 @@ class Policy:
             kind: ``alfworld`` or ``math``.
             greedy: Whether it takes the most likely tokens.
         """
-        settings = replace(self._config.agent, temperature=0.0 if greedy else self.temperature)
-        return make_language_model(settings, kind, backend=self._backend)
+        if (kind, greedy) not in self._agents:
+            settings = replace(self._config.agent, temperature=0.0 if greedy else self.temperature)
+            # The files that the model was loaded from: a name of the hub may mean others by now.
+            settings = replace(settings, model=str(self.checkpoint.folder), revision=None)
+            self._agents[kind, greedy] = make_language_model(settings, kind, backend=self._backend)
+        return self._agents[kind, greedy]
+
+    @contextmanager
+    def updating(self) -> Iterator[None]:
+        """While the model is trained: transformers drops and recomputes activations in training mode only."""
+        if self._checkpointing:
+            self.model.train()
+        try:
+            yield
+        finally:
+            self.model.eval()
 
     def weights_changed(self) -> None:
         """Forgets what the back end has computed with the weights before."""
@@ -115,6 +132,18 @@ class Policy:
     def close(self) -> None:
         """Ends the back end."""
         self._backend.close()
+
+
+def _without_dropout(model: torch.nn.Module) -> None:
+    """Refuses a model whose training mode is another function than its evaluation mode."""
+    for name, module in model.named_modules():
+        probability = getattr(module, "p", 0.0) if isinstance(module, torch.nn.Dropout) else 0.0
+        probability = max(probability, float(getattr(module, "attention_dropout", 0.0) or 0.0))
+        if probability:
+            raise ConfigError(
+                f"gradient_checkpointing needs the model in training mode, and its layer {name!r} has a dropout of "
+                f"{probability:g} there: set the dropouts in config.json to 0, or leave gradient_checkpointing out"
+            )
 
 
 def _with_adapters(model: "PreTrainedModel", settings: LoraSettings) -> "PreTrainedModel":

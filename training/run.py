@@ -1,14 +1,16 @@
 """A training run from its settings to its last checkpoint, gone on with wherever it was interrupted."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from ..agents.token_file import TokenArrays
 from ..agents.trajectory import Outcome
 from ..envs.errors import ConfigError, HolderGymError
+from ..envs.files import replace_file
+from ..envs.folder_lock import LOCK, FolderLock
 from ..envs.settings import file_layer, first_difference, resolve
 from .config import CIRCUMSTANCES, TrainConfig
 from .metrics_log import MetricsLog
@@ -49,12 +51,13 @@ def train(
         raise ConfigError("the setting 'out' is missing: give --out FOLDER")
     checkpoints = Checkpoints(out / "checkpoints", config.keep_last)
     config = replace(config, agent=replace(config.agent, temperature=config.agent.temperature or 1.0))
-    restored = _begin(config, checkpoints, resume)
+    restored = look(config, checkpoints, resume)
     playground = open_playground(config)
     if restored is not None and restored.progress.round >= config.rounds:
         say(f"{out}: all {config.rounds} rounds are done")
         return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
-    with closing(Policy(config)) as policy:
+    # What cannot be loaded leaves no folder behind: it is set up only then.
+    with closing(Policy(config)) as policy, set_up(config):
         optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
         progress, best = Progress(), None
         if restored is not None:
@@ -65,10 +68,10 @@ def train(
             progress, best = restored.progress, restored.best
             say(f"{out}: goes on after round {progress.round} of {config.rounds}")
         trainer = Trainer(config, policy, playground, optimiser)
-        with closing(MetricsLog(out, progress.round)) as log:
-            if progress.round == 0 and playground.validation is not None:
+        with closing(MetricsLog(out, None if restored is None else progress.round)) as log:
+            if restored is None and playground.validation is not None:
                 untrained: dict[str, float] = {}
-                best = (_validate(trainer, untrained), 0)
+                best = (validate(trainer, untrained), 0)
                 log.append(0, untrained, {})
                 each_round(0, untrained)
                 checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
@@ -78,7 +81,7 @@ def train(
                 progress, metrics = report.progress, dict(report.metrics)
                 last = progress.round == config.rounds
                 if _is_due(config.validation.every, progress.round, last) and playground.validation is not None:
-                    rate = _validate(trainer, metrics)
+                    rate = validate(trainer, metrics)
                     if best is None or rate > best[0]:
                         best = (rate, progress.round)
                 log.append(progress.round, metrics, report.seconds)
@@ -89,26 +92,39 @@ def train(
     return checkpoints.model_of(progress.round if best is None else best[1])
 
 
-def _begin(config: TrainConfig, checkpoints: Checkpoints, resume: bool) -> Restored | None:
-    """Sets up the folder, or finds out from where the run goes on."""
+class RunSettings(Protocol):
+    """Settings of any kind of run that trains."""
+
+    @property
+    def out(self) -> Path | None:
+        """Folder of the run."""
+
+    def to_toml(self) -> str:
+        """The text of ``config.toml``."""
+
+
+def look(config: RunSettings, checkpoints: Checkpoints, resume: bool) -> Restored | None:
+    """Finds out from where a run goes on, and writes nothing.
+
+    Raises:
+        HolderGymError: If the folder holds something else, another run, or a run that was not to be gone on with.
+    """
     assert config.out is not None
     path = config.out / CONFIG
     if not path.exists():
-        try:
-            config.out.mkdir(parents=True, exist_ok=True)
-            if present := sorted(one.name for one in config.out.iterdir()):
+        if resume:
+            raise TrainingError(f"{config.out} holds no training run to go on with: leave out --resume to begin one")
+        if config.out.is_dir():
+            # What a process that was killed in the first moments may leave.
+            names = {one.name for one in config.out.iterdir() if one.name != LOCK and not one.name.endswith(".new")}
+            if names:
                 raise TrainingError(
-                    f"{config.out} is not empty (it holds {present[0]!r}) and is no training run: choose another --out"
+                    f"{config.out} is not empty (it holds {min(names)!r}) and is no training run: choose another --out"
                 )
-            new = path.with_name(f".{path.name}.new")
-            new.write_text(config.to_toml(), encoding="utf-8")
-            os.replace(new, path)
-        except OSError as error:
-            raise TrainingError(f"cannot make the folder {config.out}: {error.strerror}") from None
         return None
     if not resume:
         raise TrainingError(f"{config.out} holds a training run: add --resume to go on, or choose another --out")
-    saved = resolve(TrainConfig, [file_layer(path)])
+    saved = resolve(type(config), [file_layer(path)])
     changed = first_difference(saved, config, leave_out=(*CIRCUMSTANCES, "rounds"))
     if changed:
         raise TrainingError(
@@ -119,7 +135,34 @@ def _begin(config: TrainConfig, checkpoints: Checkpoints, resume: bool) -> Resto
     return None if latest is None else checkpoints.restore(latest)
 
 
-def _validate(trainer: Trainer, metrics: dict[str, float]) -> float:
+@contextmanager
+def set_up(config: RunSettings) -> Iterator[None]:
+    """Makes the folder of a run, keeps other processes out of it, and writes its settings.
+
+    Raises:
+        HolderGymError: If the folder cannot be written or another process is writing it.
+    """
+    assert config.out is not None
+    try:
+        config.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainingError(f"cannot make the folder {config.out}: {error.strerror}") from None
+    lock = FolderLock(config.out)
+    try:
+        _write_config(config.out / CONFIG, config)
+        yield
+    finally:
+        lock.release()
+
+
+def _write_config(path: Path, config: RunSettings) -> None:
+    try:
+        replace_file(path, config.to_toml().encode())
+    except OSError as error:
+        raise TrainingError(f"cannot write {path}: {error.strerror}") from None
+
+
+def validate(trainer: Trainer, metrics: dict[str, float]) -> float:
     """Plays the validation panel and adds what came of it to the metrics."""
     played = trainer.validate()
     finished = [one for one in played if one.outcome.finished]

@@ -1,14 +1,17 @@
 """Checkpoints of a training run: whole or not there, and with all that the run goes on from."""
 
+import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import NamedTuple
 
 import torch
+from safetensors import SafetensorError
 
 from ..envs.errors import HolderGymError
 from .trainer import Progress
@@ -76,7 +79,7 @@ class Checkpoints:
         """
         path = self.folder / _name(progress.round)
         new = self.folder / f".{path.name}.new"
-        state = {
+        state: dict[str, object] = {
             "schema": SCHEMA,
             "round": progress.round,
             "update": progress.update,
@@ -89,6 +92,8 @@ class Checkpoints:
             new.mkdir(parents=True)
             write_model(new / _MODEL)
             torch.save({"weights": weights, "optimiser": optimiser}, new / _TENSORS)
+            # torch does not notice a flipped bit.
+            state["sha256"] = _digest(new / _TENSORS)
             (new / _STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
             for file in sorted(new.rglob("*")):
                 if file.is_file():
@@ -97,7 +102,7 @@ class Checkpoints:
             shutil.rmtree(path, ignore_errors=True)  # of a round that is played again after a kill
             os.replace(new, path)
             _to_disk(self.folder)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, SafetensorError) as error:
             raise CheckpointError(f"cannot write the checkpoint {path}: {_brief(error)}") from None
         self._clean(best)
         return path
@@ -114,11 +119,13 @@ class Checkpoints:
                 raise CheckpointError(
                     f"{path} has version {state['schema']}, and this version of holdergym reads up to {SCHEMA}"
                 )
+            if state["sha256"] != _digest(path / _TENSORS):
+                raise ValueError(f"{_TENSORS} is not what was written")
             tensors = torch.load(path / _TENSORS, weights_only=True, map_location="cpu")
             best = None if state["best"] is None else (float(state["best"][0]), int(state["best"][1]))
             progress = Progress(state["round"], state["update"], state["stage"])
             return Restored(progress, tensors["weights"], tensors["optimiser"], best)
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, EOFError) as error:
+        except (OSError, ValueError, LookupError, TypeError, RuntimeError, EOFError, UnpicklingError) as error:
             raise CheckpointError(
                 f"the checkpoint {path} is damaged ({_brief(error)}): remove it, and the one before is gone on from"
             ) from None
@@ -163,6 +170,11 @@ def load_weights(model: torch.nn.Module, weights: Mapping[str, torch.Tensor], pa
 
 def _name(round: int) -> str:
     return f"round-{round:06}"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _to_disk(path: Path) -> None:

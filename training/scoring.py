@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
+from ..agents.checkpoints import ModelError
 from ..agents.sequences import TokenSequence
 from .batch import PolicyTokens
 from .logprobs import token_logprobs
@@ -121,3 +122,29 @@ class Scorer:
             logp_T[part.tokens] = scores.logp_T.float().cpu()
             entropy_T[part.tokens] = scores.entropy_T.float().cpu()
         return PolicyTokens(logp_T, entropy_T)
+
+
+# What rounding makes of two ways through one model, at most; the second for numbers of 16 bits.
+_ROUNDING, _ROUNDING_16 = 1e-4, 0.05
+
+
+def require_plain_head(model: "PreTrainedModel") -> None:
+    """Checks that a model's logits are its output layer times its last hidden states, which is how tokens are scored.
+
+    Some architectures scale or cap their logits behind the output layer (Granite, Cohere, Gemma 2 and 3).
+
+    Raises:
+        ModelError: If they are something else: the policy that is trained would not be the one that plays.
+    """
+    ids = torch.arange(min(16, int(model.get_input_embeddings().num_embeddings)), device=model.device)[None]
+    with torch.no_grad():
+        logits = model(input_ids=ids, use_cache=False).logits.float()
+        hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        head = model.get_output_embeddings()
+        plain = torch.nn.functional.linear(hidden, head.weight, getattr(head, "bias", None)).float()
+    off = float((logits.log_softmax(-1) - plain.log_softmax(-1)).abs().max())
+    if not off < (_ROUNDING if model.dtype == torch.float32 else _ROUNDING_16):
+        raise ModelError(
+            f"the logits of a {type(model).__name__} are not its output layer times its hidden states (off by "
+            f"{off:.3g}): such a model cannot be trained here yet"
+        )

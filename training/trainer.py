@@ -102,9 +102,11 @@ class Trainer:
         kept = self._select(rollout)
         advantages = method.advantage(rollout, done.stage)
         metrics = _played(groups, experience, rollout)
+        if self._policy.temperature == 1:  # otherwise the sampler's and the trainer's are two quantities
+            metrics["sampler_mismatch"] = _mismatch(rollout)
         learned: dict[str, Average] = dict(advantages.metrics)
         update, losses = done.update, []
-        with clock("update"):
+        with clock("update"), self._policy.updating():
             for episodes in _shares(kept, config.updates, config.seed, number):
                 update += 1
                 batch = MiniBatch.of(experience, episodes, method)
@@ -237,7 +239,6 @@ def _played(groups: Sequence[Sequence[Trajectory]], experience: Experience, roll
         "failed_episodes": float(experience.failed),
         "left_out_episodes": float(experience.lonely),
         "collapsed_groups": collapse_rate(rollout).value,
-        "sampler_mismatch": _mismatch(rollout),
     }
     for kind in sorted({one.task_type for one in kept}):
         of_kind = [one.outcome is Outcome.WON for one in kept if one.task_type == kind]
@@ -249,8 +250,7 @@ def _played(groups: Sequence[Sequence[Trajectory]], experience: Experience, roll
 def _mismatch(rollout: Rollout) -> float:
     """Largest difference of the sampler's log-probability of a token from the trainer's.
 
-    What is off by more than rounding trains the policy on what it did not say. Only at temperature 1 are the two the
-    same quantity.
+    What is off by more than rounding trains the policy on what it did not say.
     """
     assert rollout.behaviour_logp_T is not None
     return float((rollout.behaviour_logp_T - rollout.old_logp_T).abs().max())

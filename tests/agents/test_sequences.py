@@ -143,3 +143,24 @@ def test_files_that_are_none(saved: Path, tmp_path: Path) -> None:
     np.savez(saved, schema=np.int64(1))
     with pytest.raises(TokenFileError, match="no array"):
         load_tokens(saved)
+
+
+def test_no_flipped_bit_is_a_traceback(saved: Path) -> None:
+    whole = saved.read_bytes()
+    noticed = 0
+    for place in range(0, len(whole), 7):
+        broken = bytearray(whole)
+        broken[place] ^= 16
+        saved.write_bytes(broken)
+        said = _complaint(saved)
+        assert "\n" not in said
+        noticed += bool(said)
+    assert noticed > 100
+
+
+def _complaint(path: Path) -> str:
+    try:
+        load_tokens(path, 100)
+    except TokenFileError as error:
+        return str(error)
+    return ""

@@ -1,5 +1,8 @@
 """The trainer with real small models: what it learns, and that kills and resumes change nothing."""
 
+import hashlib
+import json
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -28,7 +31,9 @@ from holdergym.training.policy import Policy
 from holdergym.training.presets import preset
 from holdergym.training.run import train
 from holdergym.training.saving import CheckpointError, Checkpoints
+from holdergym.training.scoring import require_plain_head
 from holdergym.training.trainer import NotFiniteError, Progress, Trainer
+from transformers import AutoModelForCausalLM
 
 from ..agents.conftest import tiny_checkpoint
 
@@ -169,14 +174,94 @@ def test_a_torn_checkpoint_is_not_taken(config: TrainConfig, letters: None) -> N
     assert "\n" not in str(failure.value)
 
 
+def _complaint(path: Path) -> str:
+    try:
+        Checkpoints(path.parent, 2).restore(path)
+    except CheckpointError as error:
+        return str(error)
+    return ""
+
+
+def test_every_damage_to_a_checkpoint_is_noticed(config: TrainConfig, letters: None) -> None:
+    train(replace(config, rounds=1))
+    path = config.out / "checkpoints" / "round-000001"
+    whole = {name: (path / name).read_bytes() for name in ("tensors.pt", "state.json")}
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(20):
+        for name, content in whole.items():
+            place = int(torch.randint(len(content), (1,), generator=generator))
+            broken = bytearray(content)
+            broken[place] ^= 1 << int(torch.randint(7, (1,), generator=generator))
+            (path / name).write_bytes(broken)
+            said = _complaint(path)
+            assert "\n" not in said
+            # JSON has bits that say nothing of a run: those of a blank, or of the best rate.
+            assert said or name == "state.json"
+            (path / name).write_bytes(content)
+
+
 def test_another_architecture_is_refused(config: TrainConfig, letters: None) -> None:
     train(replace(config, rounds=1))
     path = config.out / "checkpoints" / "round-000001"
     state = torch.load(path / "tensors.pt", weights_only=True)
     state["weights"]["lm_head.weight"] = state["weights"]["lm_head.weight"][:-1]
     torch.save(state, path / "tensors.pt")
+    record = json.loads((path / "state.json").read_text())
+    record["sha256"] = hashlib.sha256((path / "tensors.pt").read_bytes()).hexdigest()
+    (path / "state.json").write_text(json.dumps(record))
     with pytest.raises(CheckpointError, match=r"holds another model: lm_head.weight"):
         train(replace(config, rounds=2), resume=True)
+
+
+def test_one_process_at_a_time(config: TrainConfig, letters: None) -> None:
+    config = replace(config, agent=replace(config.agent, temperature=1.0))
+    train(replace(config, rounds=1))
+    with training_run.set_up(config), pytest.raises(HolderGymError, match=r"another process \(pid \d+\) is writing"):
+        train(replace(config, rounds=2), resume=True)
+
+
+def test_a_run_killed_in_its_first_round_is_not_validated_twice(config: TrainConfig, letters: None) -> None:
+    config = replace(config, keep_last=9)
+    train(config)
+    for number in range(1, 5):
+        shutil.rmtree(config.out / "checkpoints" / f"round-{number:06}")
+    train(config, resume=True)
+    assert [line["round"] for line in read_metrics(config.out)] == [0, 1, 2, 3, 4]
+
+
+def test_gradient_checkpointing_computes_again_and_changes_no_gradient(config: TrainConfig) -> None:
+    found = []
+    for checkpointing in (False, True):
+        for trainer, policy in fresh(replace(config, in_flight=1, gradient_checkpointing=checkpointing)):
+            calls = []
+            layer = policy.model.model.layers[0].mlp
+            layer.register_forward_pre_hook(lambda *_, calls=calls: calls.append(torch.is_grad_enabled()))
+            report = trainer.round(Progress())
+            assert not policy.model.training
+            found.append((report.metrics["gradient_norm"], report.metrics["loss"], sum(calls)))
+    assert found[0][:2] == pytest.approx(found[1][:2], rel=1e-4)
+    assert found[1][2] > found[0][2]
+
+
+def test_a_model_whose_logits_are_scaled_is_refused(tiny_checkpoint: Path) -> None:
+    from transformers import GraniteConfig, GraniteForCausalLM
+
+    small = dict(vocab_size=50, hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
+    with pytest.raises(HolderGymError, match="cannot be trained here yet"):
+        require_plain_head(GraniteForCausalLM(GraniteConfig(**small, num_key_value_heads=2, logits_scaling=4.0)))
+    require_plain_head(AutoModelForCausalLM.from_pretrained(tiny_checkpoint, dtype=torch.float32))
+
+
+def test_other_temperatures(config: TrainConfig) -> None:
+    """Old log-probabilities are those at the sampling temperature, so the first ratios are 1 at any."""
+    hot = replace(config, agent=replace(config.agent, temperature=0.7), updates=1)
+    for trainer, _ in fresh(hot):
+        metrics = trainer.round(Progress()).metrics
+        assert metrics["ratio_moved_share"] == 0
+        assert "sampler_mismatch" not in metrics
+    behaviour = replace(config.method, aggregation=replace(config.method.aggregation, denominator="behaviour"))
+    with pytest.raises(ConfigError, match=r"leave agent\.temperature at 1"):
+        replace(hot, method=behaviour)
 
 
 def test_other_settings_are_refused(config: TrainConfig, letters: None) -> None:

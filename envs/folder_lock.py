@@ -1,10 +1,16 @@
-"""One writer a run folder."""
+"""One writer a folder."""
 
 import fcntl
 import os
 from pathlib import Path
 
-from .errors import RunError
+from .errors import HolderGymError
+
+LOCK = ".lock"
+
+
+class FolderLockError(HolderGymError):
+    """A folder that another process is writing, or that cannot be written."""
 
 
 class FolderLock:
@@ -14,12 +20,12 @@ class FolderLock:
         """Takes the lock.
 
         Raises:
-            RunError: If another process holds it (the message has its id), or the folder cannot be written.
+            FolderLockError: If another process holds it (the message has its id), or the folder cannot be written.
         """
         try:
-            self._file = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise RunError(f"cannot write to the run folder {folder}: {error.strerror}") from None
+            raise FolderLockError(f"cannot write to the folder {folder}: {error.strerror}") from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._file, 0)
@@ -27,13 +33,12 @@ class FolderLock:
         except BlockingIOError:
             holder = os.pread(self._file, 20, 0).decode(errors="replace").strip() or "unknown"
             os.close(self._file)
-            raise RunError(
-                f"another process (pid {holder}) is writing the run folder {folder}: "
-                "wait for it, or choose another --out"
+            raise FolderLockError(
+                f"another process (pid {holder}) is writing the folder {folder}: wait for it, or choose another --out"
             ) from None
         except OSError as error:
             os.close(self._file)
-            raise RunError(f"cannot lock the run folder {folder}: {error.strerror}") from None
+            raise FolderLockError(f"cannot lock the folder {folder}: {error.strerror}") from None
 
     def release(self) -> None:
         """Lets the next one in. The lock file stays: removing it would let two in at once."""
