@@ -7,9 +7,10 @@ pickled objects and is read without running anything.
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,23 @@ from .trajectory import Outcome, Trajectory
 
 SCHEMA = 1
 _OUTCOMES = tuple(outcome.value for outcome in Outcome)
+_KINDS: dict[str, type[np.generic]] = {
+    "ids_T": np.int32,
+    "mask_T": np.bool_,
+    "logprobs_T": np.float32,
+    "sequence_lengths_S": np.int32,
+    "sequence_episodes_S": np.int32,
+    "response_lengths_R": np.int32,
+    "response_sequences_R": np.int32,
+    "response_turns_R": np.int32,
+    "rewards_R": np.float32,
+    "valid_R": np.bool_,
+    "outcomes_E": np.int8,
+    "goal_condition_success_rates_E": np.float32,
+    "samples_E": np.int32,
+}
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 class TokenFileError(HolderGymError):
@@ -71,29 +89,51 @@ class TokenArrays:
         Raises:
             NoTokensError: If a turn lacks its tokens or their log-probabilities.
         """
-        played = list(trajectories)
-        found = [(number, one) for number, p in enumerate(played) for one in sequences_of(p, merge=merge)]
+        return cls.joined([cls._of_one(played, merge) for played in trajectories])
+
+    @classmethod
+    def _of_one(cls, played: Trajectory, merge: bool) -> "TokenArrays":
+        found = sequences_of(played, merge=merge)
         responses = [
-            (number, length, played[episode].turns[turn], turn)
-            for number, (episode, one) in enumerate(found)
+            (number, length, turn)
+            for number, one in enumerate(found)
             for turn, length in zip(one.turns, one.lengths, strict=True)
         ]
+        turns = [played.turns[turn] for _, _, turn in responses]
         return cls(
-            ids_T=_joined([one.ids for _, one in found], np.int32),
-            mask_T=_joined([one.mask for _, one in found], np.bool_),
-            logprobs_T=_joined([one.logprobs for _, one in found], np.float32),
-            sequence_lengths_S=np.array([len(one.ids) for _, one in found], np.int32),
-            sequence_episodes_S=np.array([episode for episode, _ in found], np.int32),
-            response_lengths_R=np.array([length for _, length, _, _ in responses], np.int32),
-            response_sequences_R=np.array([number for number, _, _, _ in responses], np.int32),
-            response_turns_R=np.array([turn for _, _, _, turn in responses], np.int32),
-            rewards_R=np.array([turn.reward for _, _, turn, _ in responses], np.float32),
-            valid_R=np.array([turn.valid for _, _, turn, _ in responses], np.bool_),
-            outcomes_E=np.array([_OUTCOMES.index(p.outcome.value) for p in played], np.int8),
-            goal_condition_success_rates_E=np.array([p.goal_condition_success_rate for p in played], np.float32),
-            task_ids_E=np.array([p.task_id for p in played], np.str_),
-            samples_E=np.array([p.sample for p in played], np.int32),
+            ids_T=_joined([np.asarray(one.ids, np.int32) for one in found], np.int32),
+            mask_T=_joined([np.asarray(one.mask, np.bool_) for one in found], np.bool_),
+            logprobs_T=_joined([np.asarray(one.logprobs, np.float32) for one in found], np.float32),
+            sequence_lengths_S=np.array([len(one.ids) for one in found], np.int32),
+            sequence_episodes_S=np.zeros(len(found), np.int32),
+            response_lengths_R=np.array([length for _, length, _ in responses], np.int32),
+            response_sequences_R=np.array([number for number, _, _ in responses], np.int32),
+            response_turns_R=np.array([turn for _, _, turn in responses], np.int32),
+            rewards_R=np.array([turn.reward for turn in turns], np.float32),
+            valid_R=np.array([turn.valid for turn in turns], np.bool_),
+            outcomes_E=np.array([_OUTCOMES.index(played.outcome.value)], np.int8),
+            goal_condition_success_rates_E=np.array([played.goal_condition_success_rate], np.float32),
+            task_ids_E=np.array([played.task_id], np.str_),
+            samples_E=np.array([played.sample], np.int32),
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence["TokenArrays"]) -> "TokenArrays":
+        """Puts the episodes of several together, in order. Arrays take a tenth of the memory of the trajectories."""
+        episodes, sequences = 0, 0
+        moved = []
+        for part in parts:
+            moved.append(
+                replace(
+                    part,
+                    sequence_episodes_S=part.sequence_episodes_S + np.int32(episodes),
+                    response_sequences_R=part.response_sequences_R + np.int32(sequences),
+                )
+            )
+            episodes += part.episodes
+            sequences += len(part.sequence_lengths_S)
+        kinds = {"task_ids_E": np.str_, **_KINDS}
+        return cls(**{name: _joined([getattr(part, name) for part in moved], kinds[name]) for name in kinds})
 
     @property
     def episodes(self) -> int:
@@ -170,6 +210,9 @@ def load_tokens(path: Path, vocabulary: int | None = None) -> TokenArrays:
     expected = TokenArrays.__dataclass_fields__
     if missing := sorted(expected.keys() - found.keys()):
         raise TokenFileError(f"{path} is damaged: it has no array {missing[0]!r}")
+    for name, kind in _KINDS.items():
+        if found[name].dtype != kind:
+            raise TokenFileError(f"{path} is damaged: its array {name!r} holds {found[name].dtype}")
     arrays = TokenArrays(**{name: found[name] for name in expected})
     if problem := _problem(arrays, vocabulary):
         raise TokenFileError(f"{path} is damaged: {problem}")
@@ -209,7 +252,8 @@ def _problem(arrays: TokenArrays, vocabulary: int | None) -> str:
     masked = np.bincount(numbers[arrays.mask_T], minlength=sequences)
     answered = np.bincount(arrays.response_sequences_R, arrays.response_lengths_R, minlength=sequences)
     # A sequence ends with a response, so a mask that is shifted against the sequences shows at their ends.
-    if (masked != answered).any() or not arrays.mask_T[np.cumsum(arrays.sequence_lengths_S) - 1].all():
+    last_S = arrays.mask_T[np.cumsum(arrays.sequence_lengths_S) - 1]  # noqa: N806
+    if (masked != answered).any() or not last_S[answered > 0].all():
         return "its mask does not fit the lengths of its responses"
     if tokens and arrays.ids_T.min() < 0:
         return "a token is negative"
@@ -229,5 +273,5 @@ def _counts_up(numbers: NDArray[np.int32], size: int) -> bool:
     return not len(numbers) or bool((np.diff(numbers) >= 0).all() and numbers[0] >= 0 and numbers[-1] < size)
 
 
-def _joined(parts: list[tuple[int, ...]] | list[tuple[bool, ...]] | list[tuple[float, ...]], kind: type) -> NDArray:  # type: ignore[type-arg]
-    return np.concatenate([np.asarray(part, kind) for part in parts]) if parts else np.zeros(0, kind)
+def _joined(parts: Sequence[NDArray[ScalarT]], kind: type[ScalarT]) -> NDArray[ScalarT]:
+    return np.concatenate(parts) if parts else np.zeros(0, kind)

@@ -21,15 +21,16 @@ def write_tokens(run: Run) -> Path | None:
         HolderGymError: If a file cannot be read or written.
     """
     order = {Slot(result.task_id, result.sample): number for number, result in enumerate(run.results)}
-    played = {}
-    for _, episode in read_journal(run.folder / EPISODES):
-        trajectory = episode.trajectory
-        if trajectory.outcome.finished:
-            played[order[Slot(trajectory.task_id, trajectory.sample)]] = trajectory
+    played: dict[int, TokenArrays] = {}
     try:
-        arrays = TokenArrays.of(played[number] for number in sorted(played))
+        for _, episode in read_journal(run.folder / EPISODES):
+            trajectory = episode.trajectory
+            if trajectory.outcome.finished:
+                number = order[Slot(trajectory.task_id, trajectory.sample)]
+                played[number] = TokenArrays.of([trajectory])
     except NoTokensError:
         return None
+    arrays = TokenArrays.joined([played[number] for number in sorted(played)])
     path = run.folder / TOKENS
     arrays.save(path)
     return path
