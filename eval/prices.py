@@ -26,6 +26,19 @@ def read_prices(path: Path) -> Mapping[str, Prices]:
     return prices
 
 
+def prices_of(run: Run, prices: Mapping[str, Prices] | None = None) -> Prices | None:
+    """What a million tokens of a run's model cost, or None where nobody says so.
+
+    Args:
+        run: The run.
+        prices: Prices by model, which go before those in the settings of the run's agent.
+    """
+    agent = run.config.agent
+    if not isinstance(agent, LanguageModelSettings):
+        return None
+    return (prices or {}).get(agent.model, agent.prices)
+
+
 def model_of(run: Run) -> str | None:
     """The model that played, as its setting names it, or None for another agent."""
     agent = run.config.agent

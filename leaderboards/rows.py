@@ -8,7 +8,7 @@ from ..agents.usage import Prices
 from ..envs.errors import UnknownNameError
 from ..eval.failures import failure_lines
 from ..eval.metrics import WILSON, Metrics
-from ..eval.prices import model_of
+from ..eval.prices import model_of, prices_of
 from ..eval.run import Run
 from ..eval.spending import Spending, spending
 from ..eval.summary import break_down
@@ -82,7 +82,7 @@ def build_boards(runs: Sequence[Run], prices: Mapping[str, Prices] | None = None
 
     Args:
         runs: Each once.
-        prices: What a million tokens cost, by model.
+        prices: What a million tokens cost, by model; it goes before what the settings of a run's agent say.
 
     Raises:
         UnknownNameError: If there is a price of a model that played none of the runs.
@@ -148,7 +148,7 @@ def _row(run: Run, varying: Sequence[str], prices: Mapping[str, Prices]) -> Row:
         overall=overall,
         by_type=by_type,
         notes=tuple(notes),
-        spending=spending(run.results, prices.get(model_of(run) or "")),
+        spending=spending(run.results, prices_of(run, prices)),
         failures=tuple(failure_lines(run.results)),
     )
 

@@ -4,15 +4,18 @@ from pathlib import Path
 
 import click
 
-from ..envs.errors import HolderGymError
+from ..agents.usage import Prices
+from ..envs.errors import HolderGymError, nearest
 from ..eval.exports.hf_results import Target, hf_results
 from ..eval.exports.lm_eval import lm_eval_results
 from ..eval.exports.table import episodes_as_csv, episodes_as_parquet
+from ..eval.prices import model_of, prices_of, read_prices
 from ..eval.run import Run, read_run
 from .paths import PATH
 from .terminal import echo
 
-_FORMATS = ("csv", "parquet", "lm-eval", "hf-results")
+_TABLES = ("csv", "parquet")
+_FORMATS = (*_TABLES, "lm-eval", "hf-results")
 
 
 @click.command()
@@ -20,15 +23,20 @@ _FORMATS = ("csv", "parquet", "lm-eval", "hf-results")
 @click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
 @click.option("--out", type=PATH, required=True, help="File to write.")
 @click.option("--unfinished", is_flag=True, help="Take the rate of a run that is not finished.")
+@click.option(
+    "--prices",
+    type=PATH,
+    help="csv, parquet: TOML file with what a million tokens cost, by model. [default: the run's agent.prices]",
+)
 @click.option("--dataset", metavar="OWNER/NAME", help="hf-results: the benchmark dataset on the hub.")
 @click.option("--task-id", metavar="NAME", help="hf-results: the task of its eval.yaml. [default: the panel's name]")
 @click.option("--revision", metavar="COMMIT", help="hf-results: commit of the dataset.")
 @click.option("--source", metavar="URL", help="hf-results: where the episodes or a paper can be read.")
-def command(run: Path, form: str, out: Path, unfinished: bool, **hub: str | None) -> None:
+def command(run: Path, form: str, out: Path, unfinished: bool, prices: Path | None, **hub: str | None) -> None:
     """Write a run as a table of episodes or as a result file of another project.
 
     \b
-    csv, parquet   a row an episode: task, outcome, steps, invalid commands, tokens
+    csv, parquet   a row an episode: task, outcome, steps, invalid commands, tokens, seconds, cost
     lm-eval        the results JSON of lm-evaluation-harness, with standard errors
     hf-results     an entry for .eval_results/*.yaml in a model repository of the Hugging Face hub
 
@@ -42,7 +50,9 @@ def command(run: Path, form: str, out: Path, unfinished: bool, **hub: str | None
     given = [name for name, value in hub.items() if value is not None]
     if form != "hf-results" and given:
         raise HolderGymError(f"--{given[0].replace('_', '-')} belongs to --format hf-results: leave it out")
-    content = _content(read_run(run), form, unfinished, hub)
+    if prices is not None and form not in _TABLES:
+        raise HolderGymError(f"--prices belongs to --format csv or parquet, and {form} has no costs: leave it out")
+    content = _content(read_run(run), form, unfinished, prices, hub)
     try:
         out.write_bytes(content)
     except OSError as error:
@@ -50,15 +60,28 @@ def command(run: Path, form: str, out: Path, unfinished: bool, **hub: str | None
     echo(f"{out}: {len(content):,} bytes")
 
 
-def _content(run: Run, form: str, unfinished: bool, hub: dict[str, str | None]) -> bytes:
+def _content(run: Run, form: str, unfinished: bool, prices: Path | None, hub: dict[str, str | None]) -> bytes:
     match form:
         case "csv":
-            return episodes_as_csv(run)
+            return episodes_as_csv(run, _prices(run, prices))
         case "parquet":
-            return episodes_as_parquet(run)
+            return episodes_as_parquet(run, _prices(run, prices))
         case "lm-eval":
             return lm_eval_results(run, unfinished=unfinished)
     if hub["dataset"] is None:
         raise HolderGymError("--format hf-results needs --dataset OWNER/NAME, the benchmark that the result belongs to")
     target = Target(hub["dataset"], hub["task_id"], hub["revision"], hub["source"])
     return hf_results(run, target, unfinished=unfinished)
+
+
+def _prices(run: Run, path: Path | None) -> Prices | None:
+    """The prices of the run's model; those of other models in the file are for other runs."""
+    if path is None:
+        return prices_of(run)
+    table = read_prices(path)
+    model = model_of(run)
+    if model is None:
+        raise HolderGymError(f"{run.folder}: no language model played, so there are no costs: leave out --prices")
+    if model not in table:
+        raise HolderGymError(f"{path} has no prices of {model!r}, which played {run.folder}{nearest(model, table)}")
+    return prices_of(run, table)

@@ -28,14 +28,16 @@ _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
 @click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True)
-@click.option("--prices", type=PATH, help="TOML file with what a million tokens cost, by model, for costs per success.")
+@click.option(
+    "--prices", type=PATH, help="TOML file with what a million tokens cost, by model. [default: the runs' agent.prices]"
+)
 @click.option("--out", type=PATH, help="File to write instead of standard output.")
 def command(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | None) -> None:
     """Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.
 
     A run is its folder, or any of the files in it. Runs on different panels go into different tables. A part of a
     panel, an unfinished run, failed episodes and repeated samples are named as such. Runs with several samples a task
-    have a second table with pass@k, pass^k and avg@k, language models one with tokens, seconds and, given --prices,
+    have a second table with pass@k, pass^k and avg@k, language models one with tokens, seconds and, given prices,
     costs.
 
     \b

@@ -50,7 +50,8 @@ def test_parquet_without_pyarrow_says_what_to_install(run: Path, tmp_path: Path)
 
 
 def test_bad_input_is_one_line(run: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+    out, prices = tmp_path / "out", tmp_path / "prices.toml"
+    prices.write_text("[small]\nprompt = 1\n")
     cases = [
         (["export", tmp_path / "nothing", "--format", "csv", "--out", out], "does not exist"),
         (["export", run, "--format", "xml", "--out", out], "xml"),
@@ -58,6 +59,12 @@ def test_bad_input_is_one_line(run: Path, tmp_path: Path) -> None:
         (["export", run, "--format", "csv", "--dataset", "a/b", "--out", out], "belongs to --format hf-results"),
         (["export", run, "--format", "hf-results", "--out", out], "needs --dataset"),
         (["export", run, "--format", "hf-results", "--dataset", "alfworld", "--out", out], "OWNER/NAME"),
+        (["export", run, "--format", "csv", "--prices", prices, "--out", out], "no language model played"),
+        (
+            ["export", run, "--format", "lm-eval", "--prices", prices, "--out", out],
+            "belongs to --format csv or",
+        ),
+        (["export", run, "--format", "csv", "--prices", tmp_path / "none.toml", "--out", out], "no config file"),
     ]
     for arguments, reason in cases:
         message = holdergym(*arguments, code=2)

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from holdergym.agents.language_model_settings import LanguageModelSettings
@@ -86,6 +87,15 @@ def test_costs_follow_the_prices_of_the_model(talk) -> None:
     assert float(row["cost"]) == pytest.approx(cost)
     assert float(row["cost_per_success"]) == pytest.approx(cost / 6)
     assert f"{cost / 6:.4f}" in boards_as_text(boards)
+
+
+def test_costs_follow_the_prices_in_the_settings_where_no_others_are_given(make_run) -> None:
+    settings = replace(TALKER, prices=Prices(prompt=2.0))
+    run = make_run("priced", "talker", won=12, agent_settings=settings, usage=Usage(1000, 0, 20))
+    (row,) = csv.DictReader(io.StringIO(boards_as_csv(build_boards([run]))))
+    assert float(row["cost"]) == pytest.approx(12 * 8 * 1000 * 2.0 / 1e6)
+    (row,) = csv.DictReader(io.StringIO(boards_as_csv(build_boards([run], {"small": Prices(prompt=1.0)}))))
+    assert float(row["cost"]) == pytest.approx(12 * 8 * 1000 * 1.0 / 1e6)
 
 
 def test_a_price_of_a_model_that_did_not_play(talk) -> None:

@@ -5,12 +5,16 @@ import dataclasses
 import io
 import json
 import math
+import re
 from pathlib import Path
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
+from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.agents.registry import ExpertSettings, RandomSettings
 from holdergym.agents.trajectory import Outcome, Turn
+from holdergym.agents.usage import Prices, Usage
 from holdergym.envs.errors import HolderGymError
 from holdergym.eval.config import EvalConfig
 from holdergym.eval.evaluation import evaluate
@@ -18,10 +22,14 @@ from holdergym.eval.exports.hf_results import Target, hf_results
 from holdergym.eval.exports.lm_eval import lm_eval_results
 from holdergym.eval.exports.standard_error import clustered_standard_error
 from holdergym.eval.exports.table import COLUMNS, episodes_as_csv, episodes_as_parquet
+from holdergym.eval.prices import prices_of
 from holdergym.eval.provenance import Session
 from holdergym.eval.results import Result
 from holdergym.eval.run import Run, read_run
 from holdergym.eval.run_folder import Plan, RunFolder
+from holdergym.eval.spending import spending
+
+from holdergym.cli.export import command as export
 
 from ..conftest import MakeEpisode
 
@@ -60,18 +68,18 @@ def broken(folder: Path, plan: Plan, session: Session, make_episode: MakeEpisode
     return read_run(folder)
 
 
-def rows_of_csv(run: Run) -> list[dict[str, object]]:
+def rows_of_csv(run: Run, prices: Prices | None = None) -> list[dict[str, object]]:
     kinds = {"Int64": int, "float64": float, "bool": {"True": True, "False": False}.__getitem__, "string": str}
     convert = {column.name: kinds[column.dtype] for column in COLUMNS}
-    rows = csv.DictReader(io.StringIO(episodes_as_csv(run).decode(), newline=""))
+    rows = csv.DictReader(io.StringIO(episodes_as_csv(run, prices).decode(), newline=""))
     return [{name: convert[name](text) if text else None for name, text in row.items()} for row in rows]
 
 
-def rows_of_parquet(run: Run) -> list[dict[str, object]]:
+def rows_of_parquet(run: Run, prices: Prices | None = None) -> list[dict[str, object]]:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra `hub`")
     return [
         {name: None if cell == "" else cell for name, cell in row.items()}
-        for row in parquet.read_table(io.BytesIO(episodes_as_parquet(run))).to_pylist()
+        for row in parquet.read_table(io.BytesIO(episodes_as_parquet(run, prices))).to_pylist()
     ]
 
 
@@ -96,6 +104,37 @@ def test_the_table_carries_what_is_missing_and_what_is_awkward(broken: Run) -> N
     assert second["reason"] == 'gone, "quite"\nso'
     assert (second["finished"], second["won"], second["generated_tokens"]) == (False, False, None)
     assert rows_of_parquet(broken) == [first, second]
+
+
+def test_costs_are_those_of_each_episode_and_add_up_to_the_run_s(
+    folder: Path, plan: Plan, session: Session, make_episode: MakeEpisode
+) -> None:
+    """By the prices that are given, which go before those of the run's settings; a failed episode costs too."""
+    settings = LanguageModelSettings(model="small", prices=Prices(prompt=100.0))
+    plan = dataclasses.replace(plan, config=dataclasses.replace(plan.config, agent=settings))
+    turn = Turn("o", "look", True, 0.0, reply="look", finish="stop", usage=Usage(1000, 400, 50))
+    with RunFolder(folder, plan, session) as opened:
+        opened.append(make_episode(0, Outcome.LIMIT, turns=(turn, turn)))
+        opened.append(make_episode(1, Outcome.ERROR, turns=(turn,), reason="gone"))
+        opened.append(make_episode(2, Outcome.ERROR, turns=(), reason="gone"))
+    run = read_run(folder)
+    assert [row["cost"] for row in rows_of_csv(run, prices_of(run))] == [0.2, 0.1, None]
+    table = {"small": Prices(prompt=1.0, cached=0.1, generated=10.0), "large": Prices()}
+    rows = rows_of_csv(run, prices_of(run, table))
+    assert [row["cost"] for row in rows] == [2 * 0.00114, 0.00114, None]
+    assert spending(run.results, prices_of(run, table)).cost.value == pytest.approx(3 * 0.00114)
+    assert [row["cost"] for row in rows_of_csv(run)] == [None] * 3
+    for row in rows:
+        validate(row, "episode_row")
+    assert rows_of_parquet(run, prices_of(run, table)) == rows
+    prices, out = folder.parent / "prices.toml", folder.parent / "out.csv"
+    options = [str(folder), "--format", "csv", "--prices", str(prices), "--out", str(out)]
+    prices.write_text("[small]\nprompt = 1\ncached = 0.1\ngenerated = 10\n[large]\n")
+    assert CliRunner().invoke(export, options).exit_code == 0
+    assert out.read_bytes() == episodes_as_csv(run, prices_of(run, table))
+    prices.write_text("[smal]\nprompt = 1\n")
+    message = str(CliRunner().invoke(export, options).exception)
+    assert re.search("prices.toml has no prices of 'small', which played .*; did you mean 'smal'", message)
 
 
 def test_an_empty_run_is_an_empty_table(folder: Path, plan: Plan, session: Session) -> None:
