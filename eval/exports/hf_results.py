@@ -18,6 +18,8 @@ from .completeness import require_finished
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _SHOWN = 12
+# What JSON leaves as it is, and YAML 1.2 has no place for in a file or takes for a line break.
+_NOT_PRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class Target(NamedTuple):
@@ -90,4 +92,4 @@ def _notes(run: Run, overall: Metrics) -> str:
 
 def _text(text: str) -> str:
     """A text as YAML: a double-quoted scalar, which has the escapes of JSON."""
-    return json.dumps(text, ensure_ascii=False)
+    return _NOT_PRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -9,7 +9,7 @@ task's author wants to say.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ...agents.language_model_settings import LanguageModelSettings
@@ -45,9 +45,10 @@ def lm_eval_results(run: Run, *, unfinished: bool = False) -> bytes:
     overall, by_type = break_down(run)
     require_finished(run, overall, unfinished)
     group = _UNSAFE.sub("_", f"{run.config.env}_{run.panel.name}")
+    names = _part_names(group, by_type)
     parts = {
-        f"{group}_{_UNSAFE.sub('_', name)}": _Part(run, name, metrics, [r for r in run.results if r.task_type == name])
-        for name, metrics in by_type.items()
+        names[kind]: _Part(run, kind, metrics, [r for r in run.results if r.task_type == kind])
+        for kind, metrics in by_type.items()
         if metrics.finished
     }
     whole = _Part(run, run.panel.label, overall, list(run.results))
@@ -76,6 +77,19 @@ def lm_eval_results(run: Run, *, unfinished: bool = False) -> bytes:
         "total_evaluation_time_seconds": _seconds(run),
     }
     return (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8", "replace")
+
+
+def _part_names(group: str, types: Iterable[str]) -> dict[str, str]:
+    """A name of the harness for each task type; types that would share one are numbered, so that none is lost."""
+    names: dict[str, str] = {}
+    for kind in sorted(types):
+        plain = name = f"{group}_{_UNSAFE.sub('_', kind)}"
+        number = 1
+        while name in names.values():
+            number += 1
+            name = f"{plain}_{number}"
+        names[kind] = name
+    return names
 
 
 class _Part:

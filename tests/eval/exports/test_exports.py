@@ -11,11 +11,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from holdergym.agents.agent import episode_seed
 from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.agents.registry import ExpertSettings, RandomSettings
 from holdergym.agents.trajectory import Outcome, Turn
 from holdergym.agents.usage import Prices, Usage
 from holdergym.envs.errors import HolderGymError
+from holdergym.envs.panel import Panel
+from holdergym.envs.task import Task
 from holdergym.eval.config import EvalConfig
 from holdergym.eval.evaluation import evaluate
 from holdergym.eval.exports.hf_results import Target, hf_results
@@ -170,6 +173,23 @@ def test_the_harness_s_file_has_its_form_and_our_numbers(name: str, runs: dict[s
     assert record["task_hashes"] == {group: run.panel.sha256}
 
 
+def test_types_whose_names_would_be_one_are_all_there(folder: Path, session: Session, plan: Plan, make_episode) -> None:
+    kinds = ("a/b", "a b", "a_b", "a_b_2", "ä?")
+    panel = Panel.of("kinds", [Task(f"made_up/{n}", kind, f"{n:064x}") for n, kind in enumerate(kinds)])
+    plan = dataclasses.replace(plan, config=dataclasses.replace(plan.config, panel="kinds"), panel=panel)
+    with RunFolder(folder, plan, session) as opened:
+        for number, task in enumerate(panel.tasks):
+            outcome = Outcome.WON if number < 2 else Outcome.LIMIT
+            seed = episode_seed(0, task.id, 0)
+            opened.append(make_episode(number, outcome, task_id=task.id, task_type=task.type, seed=seed))
+    record = json.loads(lm_eval_results(read_run(folder)))
+    validate(record, "lm_eval_results")
+    parts = record["group_subtasks"]["alfworld_kinds"]
+    assert len(set(parts)) == 5
+    found = {record["results"][part]["alias"]: record["results"][part]["success_rate,none"] for part in parts}
+    assert found == {"a/b": 1.0, "a b": 1.0, "a_b": 0.0, "a_b_2": 0.0, "ä?": 0.0}
+
+
 @pytest.mark.parametrize("name", ["whole", "samples", "part"])
 def test_the_hub_s_entry_has_its_form_and_our_numbers(name: str, runs: dict[str, Run]) -> None:
     yaml = pytest.importorskip("yaml", reason="needs the extra `train`")
@@ -185,6 +205,16 @@ def test_the_hub_s_entry_has_its_form_and_our_numbers(name: str, runs: dict[str,
     assert f"{summary['won']} of {summary['finished']} episodes; 95% interval [{low:.1f}, {high:.1f}]" in entry["notes"]
     assert f"panel {run.panel.label} (sha256 {run.panel.sha256[:12]})" in entry["notes"]
     assert ("3 samples a task" in entry["notes"]) == (name == "samples")
+
+
+def test_every_character_survives_in_the_hub_s_entry(runs: dict[str, Run]) -> None:
+    """Control characters and line separators too, which YAML does not take as they are."""
+    yaml = pytest.importorskip("yaml", reason="needs the extra `train`")
+    text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000), 0x1F600]))
+    written = hf_results(runs["part"], Target("someone/alfworld", text))
+    (entry,) = yaml.safe_load(written.decode())
+    assert entry["dataset"]["task_id"] == text
+    assert not re.search("[\x7f-\x9f\u2028\u2029\ufeff]", written.decode())
 
 
 def test_the_hub_s_own_library_reads_the_entry(runs: dict[str, Run]) -> None:
