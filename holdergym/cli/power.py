@@ -17,6 +17,8 @@ from ..eval.power import (
 )
 from .terminal import echo
 
+# Below it rates can no longer be told from each other in the numbers of a computer.
+_SMALLEST = 1e-6
 _INSIDE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -55,6 +57,8 @@ def command(
     if effect is None and tasks is None:
         raise ConfigError("give --effect to learn how many tasks it takes, or --tasks to learn what they can show")
     if effect is not None:
+        if 0.0 < abs(effect) < _SMALLEST:
+            raise ConfigError(f"an effect of {effect:g} is too small to plan for: give at least {_SMALLEST:f}")
         if effect == 0.0 or not 0.0 < baseline + effect < 1.0:
             raise ConfigError(
                 f"a baseline of {baseline:g} and an effect of {effect:g} give a second rate of {baseline + effect:g}: "

@@ -28,6 +28,14 @@ def test_agents_that_find_the_same_tasks_hard_need_fewer() -> None:
     assert int(re.search(r" paired +([\d,]+) tasks", shown)[1].replace(",", "")) < 700
 
 
+@pytest.mark.parametrize("effect", ["0.0001", "-0.0001", "0.000001"])
+def test_a_tiny_effect_takes_many_tasks_and_little_time(effect: str) -> None:
+    shown = power("--baseline", "0.908", "--effect", effect)
+    paired, unpaired = (int(found.replace(",", "")) for found in re.findall(r"paired +([\d,]+) tasks", shown))
+    assert paired == pytest.approx(unpaired, rel=0.01)
+    assert paired > 100_000_000
+
+
 def test_what_a_panel_can_show() -> None:
     shown = power("--baseline", "0.908", "--effect", "0.03", "--tasks", "134")
     assert re.search(r" paired +\d+(\.\d+)?% power", shown)
@@ -42,6 +50,7 @@ def test_what_a_panel_can_show() -> None:
         (["--baseline", "0.5"], "give --effect .* or --tasks"),
         (["--baseline", "0.99", "--effect", "0.1"], "second rate of 1.09"),
         (["--baseline", "0.5", "--effect", "0"], "must be another one"),
+        (["--baseline", "0.5", "--effect", "-1e-300"], "too small to plan for: give at least 0.000001"),
         (["--baseline", "0.5", "--effect", "0.4", "--correlation", "0.9"], "give another --correlation"),
     ],
 )
