@@ -1,5 +1,7 @@
 """Continuous batching: responses join and leave the batch between any two tokens."""
 
+import math
+
 import torch
 from transformers import PreTrainedModel
 
@@ -97,8 +99,12 @@ class BatchDecoder:
 
     def _leave(self, response: GrowingResponse) -> None:
         row = self._responses.index(response)
-        # The last token was drawn but never computed, so the state ends before it.
-        self._store.keep([*response.job.prompt_ids, *response.ids[:-1]], self._cache.state(row))
+        if math.isnan(response.logprobs[-1]):
+            # A mask does not hide such numbers: 0 times NaN is NaN.
+            self._cache.wipe(row)
+        else:
+            # The last token was drawn but never computed, so the state ends before it.
+            self._store.keep([*response.job.prompt_ids, *response.ids[:-1]], self._cache.state(row))
         self._cache.end_row(row)
         last = self._responses.pop()
         if last is not response:

@@ -136,6 +136,12 @@ class SlotCache:
             for layer in self._layers
         ]
 
+    def wipe(self, row: int) -> None:
+        """Clears what was computed for a row."""
+        for layer in self._layers:
+            layer.keys[row] = 0
+            layer.values[row] = 0
+
     def end_row(self, row: int) -> None:
         """Gives a row back. The last row in use takes its place."""
         last = len(self.lengths) - 1

@@ -67,6 +67,8 @@ class TransformersBackend:
             self._decoder = SingleDecoder(model, rules)
         check_decoding(model, self._decoder, vocabulary, self.context_length)
         self._waiting: deque[Job] = deque()
+        # The request that waits no more and whose prompt is being computed; its response may have ended in that.
+        self._joining: Job | None = None
         self._changed = threading.Condition()
         # Why no more requests are taken, once none are.
         self._ended: BackendError | None = None
@@ -93,7 +95,8 @@ class TransformersBackend:
             BackendError: If a response is being computed: it would come from two models.
         """
         with self._changed:
-            if self._waiting or self._decoder.busy:
+            joining = self._joining is not None and not self._joining.future.done()
+            if self._waiting or joining or self._decoder.busy:
                 raise BackendError("the weights were changed in the middle of a response")
             self._stale = True
 
@@ -137,7 +140,7 @@ class TransformersBackend:
                 if not self._decoder.free:
                     self._waiting = deque(job for job in self._waiting if not job.gave_up())
                     return True
-                job = self._waiting.popleft()
+                job = self._joining = self._waiting.popleft()
             self._attempt(partial(self._decoder.join, job))
 
     def _attempt(self, step: Callable[[], None]) -> None:

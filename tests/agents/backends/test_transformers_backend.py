@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -279,6 +280,49 @@ def test_changed_weights_are_seen_after_forget(tiny_checkpoint: Path, tiny_token
     assert after.usage.cached == 0
     assert after.response_ids != before.response_ids
     _assert_same([after], _alone(model, tiny_tokenizer, [request]))
+
+
+def test_a_request_that_is_about_to_join_is_seen_by_forget(tiny_model, tiny_tokenizer, ask: MakeRequest) -> None:  # type: ignore[no-untyped-def]
+    joins, may_join = threading.Event(), threading.Event()
+    with closing(TransformersBackend(tiny_model, tiny_tokenizer)) as backend:
+        decoder = vars(backend)["_decoder"]
+        join = decoder.join
+
+        def late(job: object) -> None:
+            joins.set()
+            assert may_join.wait(WAIT_S)
+            join(job)
+
+        decoder.join = late
+        future = backend.submit(ask(_prompt(5, 1), max_tokens=1))
+        assert joins.wait(WAIT_S)
+        with pytest.raises(BackendError, match="in the middle of a response"):
+            backend.forget()
+        may_join.set()
+        future.result(WAIT_S)
+        backend.forget()
+
+
+@pytest.mark.usefixtures("attention")
+@pytest.mark.parametrize("other", [30, 200])
+def test_what_was_no_number_spoils_no_later_response(  # type: ignore[no-untyped-def]
+    other: int, tiny_checkpoint: Path, tiny_tokenizer, ask: MakeRequest
+) -> None:
+    model = load_model(find_checkpoint(str(tiny_checkpoint)), "float32", "cpu")
+    shared = _prompt(60, 1)
+    requests = [ask((*shared[:20], 5)), ask(shared[:3]), ask(_prompt(other, 2))]
+    requests = [replace(one, prompt=TokenPrompt(tuple(id for id in one.prompt.ids if id != 7))) for one in requests]
+    expected = _alone(model, tiny_tokenizer, requests)
+    with closing(TransformersBackend(model, tiny_tokenizer, max_batch=4)) as backend:
+        with torch.no_grad():
+            before = model.get_input_embeddings().weight[7].clone()
+            model.get_input_embeddings().weight[7] = float("nan")
+        for prompt in ((*shared, 7), (7,) * 40):
+            with pytest.raises(BackendError, match="NaN"):
+                backend.submit(ask(prompt)).result(WAIT_S)
+        with torch.no_grad():
+            model.get_input_embeddings().weight[7] = before
+        _assert_same(_answers([backend.submit(request) for request in requests]), expected)
 
 
 def test_what_torch_refuses_ends_the_batch_and_not_the_back_end(  # type: ignore[no-untyped-def]
