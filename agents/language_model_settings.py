@@ -69,5 +69,6 @@ CIRCUMSTANCES = (
     "backend.concurrency",
     "backend.requests_per_minute",
     "backend.retries",
+    "backend.start_s",
     "timeout_s",
 )

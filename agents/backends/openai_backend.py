@@ -32,9 +32,12 @@ except ModuleNotFoundError:
 
 _CONNECT_SECONDS = 10.0
 _PROBE_SECONDS = 60.0
+_PROBE_BYTES = 1 << 24
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-# What may pass by itself: a busy or restarting server, a proxy without one behind it.
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+# What may pass by itself: a busy server. So may everything from 500 on: a server that restarts, a proxy without one
+# behind it, and what proxies have numbers of their own for, such as 520 to 529.
+_PASSING = frozenset({408, 425, 429})
+_FIRST_SERVER_ERROR = 500
 
 
 class _Passing(Exception):
@@ -135,7 +138,7 @@ class OpenAIBackend:
             except GarbageError as error:
                 raise _Passing(f"the answer cannot be used: {error}") from None
         message = _without(self._key, error_message(text))
-        if response.status_code in _PASSING:
+        if response.status_code in _PASSING or response.status_code >= _FIRST_SERVER_ERROR:
             raise _Passing(f"status {response.status_code}: {message}", _retry_after(response))
         if is_context_overflow(text):
             raise ContextOverflow(message)
@@ -175,25 +178,39 @@ def find_model(settings: OpenAISettings, model: str, *, sends_tokens: bool) -> M
 def _list_models(settings: OpenAISettings) -> list[Model]:
     """The models of a server; none if it does not list them."""
     url, key = settings.base_url, _key(settings)
+    loop = LoopThread("language-model-server")
     try:
-        with httpx2.Client(base_url=url, headers=_headers(settings), timeout=_PROBE_SECONDS) as client:
-            response = client.get("models")
+        status, text = loop.submit(_probe(settings)).result()
     except (httpx2.RequestError, httpx2.InvalidURL) as error:
         raise ModelError(
             f"cannot reach a server at {url} ({_said(error, key)}): start it, or set agent.backend.base_url"
         ) from None
-    if response.status_code == httpx2.codes.NOT_FOUND:
-        return []
-    if response.status_code != httpx2.codes.OK:
+    except TimeoutError:
         raise ModelError(
-            f"{url} refuses to list its models, status {response.status_code}: "
-            f"{_without(key, error_message(response.content))}; "
+            f"{url} does not list its models within {_PROBE_SECONDS:g} seconds: start it again, or set "
+            "agent.backend.base_url"
+        ) from None
+    except BackendError as error:
+        raise ModelError(f"{url} is not an OpenAI-compatible server: to GET /models, {error}") from None
+    finally:
+        loop.close()
+    if status == httpx2.codes.NOT_FOUND:
+        return []
+    if status != httpx2.codes.OK:
+        raise ModelError(
+            f"{url} refuses to list its models, status {status}: {_without(key, error_message(text))}; "
             f"a key is read from the environment variable {settings.api_key_env}"
         )
     try:
-        return models_from(response.content)
+        return models_from(text)
     except GarbageError as error:
         raise ModelError(f"{url} is not an OpenAI-compatible server: to GET /models, {error}") from None
+
+
+async def _probe(settings: OpenAISettings) -> tuple[int, bytes]:
+    """Status and body of the list of models, within a time and a size."""
+    async with asyncio.timeout(_PROBE_SECONDS), _client(settings) as client, client.stream("GET", "models") as response:
+        return response.status_code, await _read(response, _PROBE_BYTES)
 
 
 def _choose(models: list[Model], wanted: str | None, url: str) -> Model:
@@ -244,7 +261,7 @@ async def _read(response: httpx2.Response, limit: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > limit:
-            raise BackendError(f"the answer has more than {limit:,} bytes: the server does not keep to max_tokens")
+            raise BackendError(f"the answer has more than {limit:,} bytes: the server does not keep to what was asked")
     return b"".join(parts)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from ..usage import Usage
-from .backend import FinishReason, Generation, MessagePrompt, Request, TokenPrompt
+from .backend import BackendError, Generation, MessagePrompt, Request, TokenPrompt
+from .finishing import finish_from
 
 ValueT = TypeVar("ValueT")
 
@@ -107,13 +108,20 @@ def generation_from(text: bytes, request: Request) -> Generation:
     """Reads an answer.
 
     Raises:
-        GarbageError: If it is not a completion, or contradicts itself or the request.
+        GarbageError: If it is not a completion or not a finished one, or contradicts itself or the request.
+        BackendError: If the server kept the response back, which it would do again.
     """
     record = _object(text)
     choices = _get(record, "choices", list)
     if not choices or not isinstance(choices[0], dict):
         raise GarbageError("it holds no choice")
     choice = choices[0]
+    word = choice.get("finish_reason")
+    if word == "content_filter":
+        raise BackendError("the server's content filter has kept the response back")
+    finish = finish_from(word)
+    if finish is None:
+        raise GarbageError(f"the response is not finished (finish_reason {json.dumps(word)[:40]})")
     prompt_ids = _ids(record.get("prompt_token_ids", choice.get("prompt_token_ids")))
     if isinstance(request.prompt, TokenPrompt):
         reply = _get(choice, "text", str)
@@ -129,11 +137,9 @@ def generation_from(text: bytes, request: Request) -> Generation:
         logprobs = None
     if logprobs is not None and response_ids is not None and len(logprobs) != len(response_ids):
         raise GarbageError(f"it holds {len(response_ids)} tokens and {len(logprobs)} log-probabilities")
-    # "stop" for end tokens and stop texts, "length" for cut ones; servers have further words for the former.
-    cut = choice.get("finish_reason") == "length"
     return Generation(
         text=reply,
-        finish=FinishReason.LENGTH if cut else FinishReason.STOP,
+        finish=finish,
         prompt_ids=prompt_ids,
         response_ids=response_ids,
         logprobs=logprobs,

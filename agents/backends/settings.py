@@ -37,6 +37,7 @@ class VllmSettings:
         dtype: As for transformers.
         tensor_parallel_size: Number of GPUs that share the model.
         max_context: Most tokens of prompt and response, where that is to be fewer than the model reads.
+        start_s: Seconds that the engine may take to start.
         engine: Any further engine arguments of vLLM by their names, for example ``gpu_memory_utilization``.
     """
 
@@ -44,6 +45,7 @@ class VllmSettings:
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     tensor_parallel_size: Positive = 1
     max_context: Positive | None = None
+    start_s: Annotated[float, Field(gt=0)] = 1800.0
     engine: dict[str, EngineArgument] = field(default_factory=dict)
 
 

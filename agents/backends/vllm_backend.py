@@ -2,9 +2,12 @@
 
 import asyncio
 import gc
+import multiprocessing
 import os
 import threading
-from concurrent.futures import Future
+from collections.abc import Collection
+from concurrent.futures import Future, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -13,7 +16,8 @@ from uuid import uuid4
 from ...envs.errors import MissingExtraError
 from ..checkpoints import ModelError
 from ..usage import Usage
-from .backend import BackendError, BackendTimeout, ContextOverflow, FinishReason, Generation, Request, TokenPrompt
+from .backend import BackendError, BackendTimeout, ContextOverflow, Generation, Request, TokenPrompt
+from .finishing import finish_from
 from .loop_thread import LoopThread
 from .settings import EngineArgument, VllmSettings
 from .stopping import Decode, before_stop, decode_with
@@ -22,6 +26,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
     from vllm import RequestOutput, SamplingParams
     from vllm.v1.engine.async_llm import AsyncLLM
+
+# What vLLM calls a failure inside that may pass, and how often a request is made in the face of it.
+_PASSING, _ATTEMPTS = "error", 3
+# How long an engine that does not start may take to end.
+_END_SECONDS = 20.0
 
 
 class VllmBackend:
@@ -72,13 +81,13 @@ class VllmBackend:
         room = self.context_length - len(prompt_ids)
         if room < 1:
             raise ContextOverflow(f"the prompt has {len(prompt_ids)} tokens and the context {self.context_length}")
-        prompt = {"type": "token", "prompt_token_ids": list(prompt_ids)}
-        name = uuid4().hex
         try:
             async with asyncio.timeout(deadline - monotonic()):
-                async for output in engine.generate(prompt, _parameters(request, room), name):
-                    if output.finished:
-                        return self._generation(request, prompt_ids, output)
+                for _ in range(_ATTEMPTS):
+                    output = await _finished(engine, prompt_ids, _parameters(request, room))
+                    if output.outputs[0].finish_reason != _PASSING:
+                        break
+                return self._generation(request, prompt_ids, output)
         except TimeoutError:
             raise BackendTimeout(
                 f"no response within {request.timeout_s:g} seconds: raise the limit or the speed"
@@ -87,14 +96,16 @@ class VllmBackend:
             raise BackendError("the vLLM engine has died: start again with --resume") from None
         except (VLLMError, ValueError) as error:
             raise BackendError(f"vLLM cannot answer: {' '.join(str(error).split())[:300]}") from None
-        raise BackendError("vLLM ended a response without a result")
 
     def _generation(self, request: Request, prompt_ids: tuple[int, ...], output: "RequestOutput") -> Generation:
         [completion] = output.outputs
+        finish = finish_from(completion.finish_reason)
+        if finish is None:
+            raise BackendError(f"vLLM has not finished a response (finish_reason {completion.finish_reason})")
         response_ids = tuple(completion.token_ids)
         return Generation(
             text=before_stop(self._decode(response_ids), request.sampling.stop),
-            finish=FinishReason.LENGTH if completion.finish_reason == "length" else FinishReason.STOP,
+            finish=finish,
             prompt_ids=prompt_ids,
             response_ids=response_ids,
             logprobs=tuple(
@@ -114,7 +125,7 @@ def open_vllm(folder: Path, settings: VllmSettings, tokenizer: "PreTrainedTokeni
 
     Raises:
         MissingExtraError: If vLLM is not installed.
-        ModelError: If the engine does not start; it has said why on standard error.
+        ModelError: If the engine does not start, or not in time; it has said why on standard error.
     """
     # Unless the user says otherwise: no chatter, no report home, and no fork of a process that has threads.
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
@@ -130,18 +141,48 @@ def open_vllm(folder: Path, settings: VllmSettings, tokenizer: "PreTrainedTokeni
         raise ModelError(f"agent.backend.engine: vLLM does not take this: {error}") from None
     loop = LoopThread("language-model")
     # No name for the engine here: an error that a library keeps may keep this frame for ever.
-    return VllmBackend(_start(arguments, loop), loop, decode_with(tokenizer))
+    return VllmBackend(_start(arguments, loop, settings.start_s), loop, decode_with(tokenizer))
 
 
-def _start(arguments: object, loop: LoopThread) -> "AsyncLLM":
+async def _finished(engine: "AsyncLLM", prompt_ids: tuple[int, ...], parameters: "SamplingParams") -> "RequestOutput":
+    prompt = {"type": "token", "prompt_token_ids": list(prompt_ids)}
+    async for output in engine.generate(prompt, parameters, uuid4().hex):
+        if output.finished:
+            return output
+    raise BackendError("vLLM ended a response without a result")
+
+
+def _start(arguments: object, loop: LoopThread, seconds: float) -> "AsyncLLM":
     """Starts an engine in the event loop that it will live in. The loop is closed if it does not start."""
     from vllm.exceptions import VLLMError
 
+    before = {process.pid for process in multiprocessing.active_children()}
+    future = loop.submit(_made(arguments))
+    if not wait([future], seconds).done:
+        if _broken_off(future, before):
+            loop.close()
+        raise ModelError(f"the vLLM engine does not start within {seconds:g} seconds (agent.backend.start_s)")
     try:
-        return loop.submit(_made(arguments)).result()
+        return future.result()
     except (VLLMError, RuntimeError, ValueError, OSError, TimeoutError) as error:
         loop.close()
         raise ModelError(f"the vLLM engine does not start: {' '.join(str(error).split())[:300]}") from None
+
+
+def _broken_off(future: "Future[AsyncLLM]", before: Collection[int]) -> bool:
+    """Ends the processes of an engine that is being started, and says whether who started it has noticed.
+
+    It waits for them in the loop's own thread and looks for nothing but messages of theirs and their ends.
+    """
+    for end in (BaseProcess.terminate, BaseProcess.kill):
+        for process in multiprocessing.active_children():
+            if process.pid not in before:
+                end(process)
+        if wait([future], _END_SECONDS).done:
+            if future.exception() is None:
+                future.result().shutdown()  # it was ready after all
+            return True
+    return False
 
 
 async def _made(arguments: object) -> "AsyncLLM":

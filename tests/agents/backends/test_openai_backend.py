@@ -99,6 +99,11 @@ def _garbage() -> dict[str, Behaviour]:
         "log-probabilities as texts": altered(logprobs={"token_logprobs": ["-0.5"] * 3}),
         "tokens as texts": altered(token_ids=["go"] * 3),
         "another prompt": altered(prompt_token_ids=prompt[::-1]),
+        "an aborted response": altered(finish_reason="abort"),
+        "a failed response": altered(finish_reason="error"),
+        "a response without an end": altered(finish_reason=None),
+        "a response with an unheard-of end": altered(finish_reason="insufficient\nresources" * 9),
+        "a response whose end is no word": altered(finish_reason=["stop"]),
     }
 
 
@@ -111,6 +116,9 @@ PASSING: dict[str, Behaviour] = {
     "500 with HTML": raw(b"<html>oops</html>", 500),
     "502 with nothing": raw(b"", 502),
     "503": status(503, "loading"),
+    "520": status(520, "unknown error of a proxy"),
+    "524": raw(b"<html>a time-out behind a proxy</html>", 524),
+    "529": status(529, "overloaded"),
     "hangs up": hang_up,
     "hangs up midway": hang_up_midway,
 }
@@ -153,6 +161,7 @@ def test_the_pause_grows_and_is_spread() -> None:
         (raw(b"", 422), "status 422: it says nothing"),
         (raw(b"<html>\n\n<b>Moved</b>", 301), "status 301: <html> <b>Moved</b>"),
         (raw(b'{"detail": "no such route"}', 404), "no such route"),
+        (altered(finish_reason="content_filter"), "content filter has kept the response back"),
     ],
 )
 def test_what_stays_wrong_is_not_tried_again(
@@ -310,6 +319,27 @@ def test_what_a_server_does_not_tell_is_none(
     assert generation.finish is (FinishReason.LENGTH if cut else FinishReason.STOP)
 
 
+@pytest.mark.parametrize(
+    ("word", "finish"),
+    [
+        ("stop", FinishReason.STOP),
+        ("eos_token", FinishReason.STOP),
+        ("tool_calls", FinishReason.STOP),
+        ("length", FinishReason.LENGTH),
+        ("model_length", FinishReason.LENGTH),
+        ("repetition", FinishReason.LENGTH),
+    ],
+)
+def test_why_a_response_ended(
+    word: str, finish: FinishReason, server: MisbehavingServer, settings: OpenAISettings
+) -> None:
+    with closing(OpenAIBackend(settings, MODEL)) as backend:
+        for request in (_tokens(), _messages()):
+            server.book.planned.append(altered(finish_reason=word))
+            assert backend.submit(request).result(WAIT_S).finish is finish
+    assert len(server.book.received) == 2
+
+
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
 def test_thinking_that_a_server_cuts_out_is_put_back(
     field: str, server: MisbehavingServer, settings: OpenAISettings
@@ -392,6 +422,27 @@ def test_what_a_server_serves(
         find_model(settings, model, sends_tokens=sends_tokens)
     assert found in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("behave", [drip, hang])
+def test_a_server_that_never_ends_its_list_is_left(
+    behave: Behaviour, server: MisbehavingServer, settings: OpenAISettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_backend, "_PROBE_SECONDS", 0.5)
+    server.book.models = behave
+    began = time.monotonic()
+    with pytest.raises(ModelError, match=r"does not list its models within 0\.5 seconds"):
+        find_model(settings, "tiny", sends_tokens=True)
+    assert time.monotonic() - began < 5
+
+
+def test_a_list_of_ten_megabytes_is_not_read_to_its_end(
+    server: MisbehavingServer, settings: OpenAISettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai_backend, "_PROBE_BYTES", 1 << 20)
+    server.book.models = pour
+    with pytest.raises(ModelError, match="to GET /models, the answer has more than 1,048,576 bytes"):
+        find_model(settings, "tiny", sends_tokens=True)
 
 
 def test_addresses_that_are_none_are_refused(server: MisbehavingServer) -> None:

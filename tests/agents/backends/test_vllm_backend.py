@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,35 @@ def test_a_late_response_is_broken_off_and_others_go_on(backend: VllmBackend, as
     assert fine.result(WAIT_S).response_ids
 
 
+def test_a_response_that_the_engine_breaks_off_is_none(backend: VllmBackend, ask: MakeRequest) -> None:
+    engine = vars(backend)["_engine"]
+    broken = backend.submit(ask(PROMPTS[1], max_tokens=500, temperature=1.0))
+    end = time.monotonic() + WAIT_S
+    while not (names := list(engine.output_processor.external_req_ids)):
+        assert time.monotonic() < end
+    vars(backend)["_loop"].submit(engine.abort(names)).result(WAIT_S)
+    with pytest.raises(BackendError, match=r"has not finished a response \(finish_reason abort\)"):
+        broken.result(WAIT_S)
+
+
+def test_a_response_that_goes_round_in_circles_is_cut(
+    backend: VllmBackend, ask: MakeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holdergym.agents.backends import vllm_backend
+    from vllm.sampling_params import RepetitionDetectionParams
+
+    parameters = vllm_backend._parameters
+
+    def watchful(request: Request, room: int):  # type: ignore[no-untyped-def]
+        made = parameters(request, room)
+        made.repetition_detection = RepetitionDetectionParams(max_pattern_size=8, min_pattern_size=1, min_count=2)
+        return made
+
+    monkeypatch.setattr(vllm_backend, "_parameters", watchful)
+    found = _answers(backend, [ask(ids, max_tokens=250) for ids in PROMPTS])
+    assert any(len(one.response_ids or ()) < 250 and one.finish is FinishReason.LENGTH for one in found)
+
+
 def test_closing_breaks_off_and_a_dead_engine_is_said_to_be_dead(  # type: ignore[no-untyped-def]
     tiny_checkpoint: Path, settings: VllmSettings, tiny_tokenizer, ask: MakeRequest
 ) -> None:
@@ -156,6 +186,17 @@ def test_what_does_not_start_says_so(  # type: ignore[no-untyped-def]
     # The model reads 512 tokens.
     with pytest.raises(ModelError, match="vLLM engine does not start"):
         open_vllm(tiny_checkpoint, VllmSettings(dtype="float32", max_context=100_000), tiny_tokenizer)
+
+
+def test_an_engine_that_takes_too_long_to_start_is_ended(  # type: ignore[no-untyped-def]
+    tiny_checkpoint: Path, settings: VllmSettings, tiny_tokenizer
+) -> None:
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    began = time.monotonic()
+    with pytest.raises(ModelError, match=r"does not start within 2 seconds \(agent\.backend\.start_s\)"):
+        open_vllm(tiny_checkpoint, replace(settings, start_s=2.0), tiny_tokenizer)
+    assert time.monotonic() - began < 60
+    _until_gone(before)
 
 
 def _answers(backend: VllmBackend, requests: list[Request]) -> list[Generation]:
