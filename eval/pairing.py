@@ -13,6 +13,7 @@ from .value import Value
 
 MCNEMAR = "mcnemar_exact"
 PERMUTATION = "paired_permutation"
+DRAWN_PERMUTATION = "paired_permutation_drawn"
 TANGO = "tango"
 CLUSTER_BOOTSTRAP = "cluster_bootstrap"
 NO_PAIR = "no task was finished by both"
@@ -33,7 +34,8 @@ class Paired:
             ``cluster_bootstrap``.
         better_first: Tasks that the first won more often; where each is played once, those that only the first won.
         better_second: The same of the second.
-        test: ``mcnemar_exact`` where each task was played once by both, else ``paired_permutation``.
+        test: ``mcnemar_exact`` where each task was played once by both, else ``paired_permutation``, or
+            ``paired_permutation_drawn`` where not all sign patterns could be counted.
         p: Two-sided p-value of the test that there is no difference.
     """
 
@@ -76,10 +78,11 @@ def pair(first: Mapping[str, Attempts], second: Mapping[str, Attempts], *, tasks
     once = all(task.samples == 1 for side in sides for task in side)
     if once:
         interval = paired_difference(better_first, better_second, len(shared))
-        p = mcnemar(better_first, better_second)
+        test, p = MCNEMAR, mcnemar(better_first, better_second)
     else:
         interval = bootstrap_mean(differences, seed=seed)
-        p = paired_permutation(*sides, seed=seed).p
+        p, exact = paired_permutation(*sides, seed=seed)
+        test = PERMUTATION if exact else DRAWN_PERMUTATION
     # A bootstrap sees no spread where all tasks differ alike. By nothing, or by as much as can be, they do what tasks
     # that were played once would do.
     alike = not once and bool(interval.cause) and differences[0] in (-1.0, 0.0, 1.0)
@@ -96,6 +99,6 @@ def pair(first: Mapping[str, Attempts], second: Mapping[str, Attempts], *, tasks
         interval_method=TANGO if once or alike else CLUSTER_BOOTSTRAP,
         better_first=better_first,
         better_second=better_second,
-        test=MCNEMAR if once else PERMUTATION,
+        test=test,
         p=Value(p),
     )

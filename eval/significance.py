@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from .at_k import Attempts
 
-# Points of the exact distribution that are worked out; beyond it signs are drawn.
+# Points of the exact distribution that are worked out, and points times sizes of differences, each a multiplication:
+# some seconds. Beyond either signs are drawn.
 _MOST_POINTS = 1 << 22
-_DRAWS = 100_000
+_MOST_WORK = 1 << 25
+DRAWS = 100_000
 # Signs that may be in memory at once.
 _AT_ONCE = 4_000_000
 
@@ -57,8 +59,10 @@ def paired_permutation(first: Sequence[Attempts], second: Sequence[Attempts], *,
     the sign of each difference is a fair coin (Fisher 1935). Whole tasks change sides, so samples of one task may be
     as alike as they are. For one attempt a task this is McNemar's exact test.
 
-    All sign patterns are counted, by the characteristic function of their sum, with an absolute error below 1e-12.
-    Only where the numbers of samples have no small common multiple, 100,000 patterns are drawn instead.
+    All sign patterns are counted, by the characteristic function of their sum, with an absolute error below 1e-12
+    for up to ten thousand tasks that differ, and below 1e-8 for any number of them.
+    Where the numbers of samples have no small common multiple, or the differences too many sizes over too many tasks,
+    100,000 patterns are drawn instead.
 
     Args:
         first: For each task what the first agent did.
@@ -75,7 +79,8 @@ def paired_permutation(first: Sequence[Attempts], second: Sequence[Attempts], *,
     steps = _whole_differences(first, second)
     if steps is not None:
         moved = np.abs(steps[steps != 0])
-        if 2 * int(moved.sum()) + 1 <= _MOST_POINTS:
+        points = 2 * int(moved.sum()) + 1
+        if points <= _MOST_POINTS and points * len(np.unique(moved)) <= _MOST_WORK:
             return PermutationTest(_exact(moved, abs(int(steps.sum()))), exact=True)
     differences = np.array([b.won / b.samples - a.won / a.samples for a, b in zip(first, second, strict=True)])
     return PermutationTest(_drawn(differences, seed), exact=False)
@@ -116,12 +121,15 @@ def _exact(moved: NDArray[np.int64], observed: int) -> float:
         return 1.0
     reach = int(moved.sum())
     points = 2 * reach + 1
-    angles = 2 * np.pi * np.arange(points) / points
-    transform = np.ones(points)
+    cosines = np.cos(2 * np.pi * np.arange(points) / points)
+    # The transform is the same on both sides of 0.
+    numbers = np.arange(reach + 1)
+    transform = np.ones(reach + 1)
     for size, count in zip(*np.unique(moved, return_counts=True), strict=True):
-        transform *= np.cos(size * angles) ** count
+        # Whole numbers of points are exact where a product with an angle of many turns would not be.
+        transform *= cosines[size * numbers % points] ** count
     # Entry s of the distribution belongs to the sum s, and entry points - s to -s.
-    distribution = np.fft.fft(transform).real / points
+    distribution = np.fft.irfft(transform, points)
     tail = float(distribution[observed : points - observed + 1].sum())
     return min(1.0, max(tail, 2.0 ** (1 - len(moved))))
 
@@ -134,7 +142,7 @@ def _drawn(differences: NDArray[np.float64], seed: int) -> float:
     observed = abs(float(differences.sum())) * (1 - 1e-12)
     chunk = max(1, _AT_ONCE // max(1, len(moved)))
     extreme = 0
-    for start in range(0, _DRAWS, chunk):
-        signs = rng.integers(0, 2, size=(min(chunk, _DRAWS - start), len(moved)), dtype=np.int8) * 2 - 1
+    for start in range(0, DRAWS, chunk):
+        signs = rng.integers(0, 2, size=(min(chunk, DRAWS - start), len(moved)), dtype=np.int8) * 2 - 1
         extreme += int((np.abs(signs @ moved) >= observed).sum())
-    return (1 + extreme) / (1 + _DRAWS)
+    return (1 + extreme) / (1 + DRAWS)

@@ -6,12 +6,17 @@ from ..envs.wording import counted
 from ..eval.compare import Comparison, Discordant, Played, Report, Tested, episode_file
 from ..eval.intervals import Interval
 from ..eval.metrics import measure
-from ..eval.pairing import CLUSTER_BOOTSTRAP, MCNEMAR, PERMUTATION, TANGO, Paired
+from ..eval.pairing import CLUSTER_BOOTSTRAP, DRAWN_PERMUTATION, MCNEMAR, PERMUTATION, TANGO, Paired
 from ..eval.run import Run
+from ..eval.significance import DRAWS
 from ..eval.value import Value
 from .numbers import UNDEFINED, count, interval, percent, plain
 
-_TESTS = {MCNEMAR: "Exact McNemar test", PERMUTATION: "Paired permutation test of whole tasks"}
+_TESTS = {
+    MCNEMAR: "Exact McNemar test",
+    PERMUTATION: "Paired permutation test of whole tasks",
+    DRAWN_PERMUTATION: f"Paired permutation test of whole tasks ({DRAWS:,} seeded draws)",
+}
 _INTERVALS = {TANGO: "interval by Tango's score method", CLUSTER_BOOTSTRAP: "interval by a bootstrap of whole tasks"}
 # Tasks that must differ for a bootstrap to see how much they may.
 _FEW = 10

@@ -1,5 +1,6 @@
 """Two agents over the same tasks: which test, which interval, and what is left out."""
 
+import holdergym.eval.compare as comparing
 import numpy as np
 import pytest
 from holdergym.eval.at_k import Attempts
@@ -7,6 +8,7 @@ from holdergym.eval.bootstrap import bootstrap_mean
 from holdergym.eval.differences import paired_difference
 from holdergym.eval.pairing import NO_PAIR, pair
 from holdergym.eval.significance import mcnemar, paired_permutation
+from holdergym.leaderboards.comparison_words import evidence
 
 from .coverage import Rng, coverage, won_counts
 
@@ -35,6 +37,18 @@ def test_several_attempts_are_compared_by_their_rates() -> None:
     assert found.difference.value == pytest.approx((0.75 + 0.25) / 4)
     assert found.p.value == paired_permutation([*first.values()], [*second.values()]).p
     assert found.interval == bootstrap_mean([0.75, 0.25, 0.0, 0.0])
+
+
+def test_a_test_that_draws_says_so() -> None:
+    counts = [997, 991, 983, 977, 971, 967]
+    sides = [{str(n): Attempts(n, n // part) for n in counts} for part in (2, 3)]
+    found = pair(*sides, tasks=6)
+    assert not found.once
+    assert found.test == "paired_permutation_drawn"
+    assert "100,000 seeded draws" in evidence(comparing.Tested(found, found.p, None), 1)
+    few = pair({"a": Attempts(2, 1)}, {"a": Attempts(2, 2)}, tasks=1)
+    assert few.test == "paired_permutation"
+    assert "draws" not in evidence(comparing.Tested(few, few.p, None), 1)
 
 
 def test_only_tasks_that_both_finished_are_compared() -> None:

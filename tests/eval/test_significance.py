@@ -1,6 +1,8 @@
 """McNemar's test, the permutation test and Holm's correction against other implementations and enumeration."""
 
+import time
 from itertools import product
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -47,6 +49,44 @@ def test_one_attempt_a_task_makes_it_mcnemar_s_test() -> None:
         first = [Attempts(1, 1)] * only_first + [Attempts(1, 0)] * only_second + [Attempts(1, 1)] * 20
         second = [Attempts(1, 0)] * only_first + [Attempts(1, 1)] * only_second + [Attempts(1, 1)] * 20
         assert paired_permutation(first, second).p == pytest.approx(mcnemar(only_first, only_second), abs=1e-11)
+
+
+@pytest.mark.parametrize(("only_first", "only_second"), [(400, 460), (4900, 5100), (3, 9997)])
+def test_the_error_of_the_exact_distribution_is_as_small_as_it_says(only_first: int, only_second: int) -> None:
+    """The tasks that differ are McNemar's case, each played twice, so that the distribution is known."""
+    first = [Attempts(2, 2)] * only_first + [Attempts(2, 0)] * only_second
+    second = [Attempts(2, 0)] * only_first + [Attempts(2, 2)] * only_second
+    assert paired_permutation(first, second).p == pytest.approx(mcnemar(only_first, only_second), abs=1e-12)
+
+
+def test_large_sizes_are_as_exact_as_small_ones() -> None:
+    """Against a count of all 2^20 sign patterns: sizes of up to 100,000 steps, whose angles are many turns."""
+    rng = np.random.default_rng(3)
+    won = rng.integers(1, 100_000, 20)
+    second = [Attempts(100_000, int(count)) for count in won]
+    first = [Attempts(100_000, int(count)) for count in rng.integers(1, 100_000, 20)]
+    differences = np.array([b.won - a.won for a, b in zip(first, second, strict=True)])
+    sums = np.zeros(1, dtype=np.int64)
+    for difference in differences:
+        sums = np.concatenate([sums + difference, sums - difference])
+    expected = float(np.mean(np.abs(sums) >= abs(differences.sum())))
+    found = paired_permutation(first, second)
+    assert found.exact
+    assert found.p == pytest.approx(expected, abs=1e-12)
+
+
+def test_many_sizes_over_many_tasks_are_drawn_in_bounded_time() -> None:
+    """Counting every pattern would take a billion multiplications here."""
+    rng = np.random.default_rng(4)
+    sides = [[Attempts(1000, int(won)) for won in rng.integers(0, 1001, 2000)] for _ in range(2)]
+    began = time.process_time()
+    found = paired_permutation(*sides)
+    assert not found.exact
+    assert time.process_time() - began < 60
+    # The sum of many differences is all but normal.
+    differences = np.array([(b.won - a.won) / 1000 for a, b in zip(*sides, strict=True)])
+    z = abs(differences.sum()) / np.sqrt((differences**2).sum())
+    assert found.p == pytest.approx(2 * NormalDist().cdf(-z), abs=0.006)
 
 
 def test_drawn_patterns_agree_with_all_of_them() -> None:
