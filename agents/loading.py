@@ -1,6 +1,7 @@
 """Loads models and tokenizers with the transformers library; the only place that does."""
 
 import contextlib
+import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,13 @@ def load_tokenizer(checkpoint: Checkpoint) -> "PreTrainedTokenizerBase":
     try:
         with quiet_transformers():
             tokenizer = AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
+    except _file_errors() as error:
+        raise _cannot_load("tokenizer", checkpoint, error) from None
     except Exception as error:
-        if not _is_about_files(error):
+        # The tokenizers library has no type for it: a damaged tokenizer.json is an Exception and nothing more.
+        if type(error) is not Exception:
             raise
-        raise ModelError(f"{checkpoint.folder}: cannot load the tokenizer: {_brief(error)}") from None
+        raise _cannot_load("tokenizer", checkpoint, error) from None
     assert isinstance(tokenizer, PreTrainedTokenizerBase)
     return tokenizer
 
@@ -65,10 +69,8 @@ def load_model(checkpoint: Checkpoint, dtype: str = "auto", device: str = "auto"
                 # Else the library refuses without a word on which they are.
                 ignore_mismatched_sizes=True,
             )
-    except Exception as error:
-        if not _is_about_files(error):
-            raise
-        raise ModelError(f"{checkpoint.folder}: cannot load the model: {_brief(error)}") from None
+    except _file_errors() as error:
+        raise _cannot_load("model", checkpoint, error) from None
     # The library gives such weights random values and only logs it.
     missing = sorted(report["missing_keys"])
     if missing:
@@ -102,13 +104,17 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _is_about_files(error: Exception) -> bool:
-    """Whether this is what the libraries raise for damaged or foreign files: some have a bare Exception for it."""
+def _file_errors() -> tuple[type[Exception], ...]:
+    """What the libraries raise for damaged or foreign files."""
     from huggingface_hub.errors import StrictDataclassError
     from safetensors import SafetensorError
 
-    of_python = (OSError, ValueError, LookupError, TypeError, AttributeError, ImportError, RuntimeError)
-    return isinstance(error, (*of_python, SafetensorError, StrictDataclassError)) or type(error) is Exception
+    of_python = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ImportError, RuntimeError)
+    return (*of_python, pickle.UnpicklingError, SafetensorError, StrictDataclassError)
+
+
+def _cannot_load(what: str, checkpoint: Checkpoint, error: Exception) -> ModelError:
+    return ModelError(f"{checkpoint.folder}: cannot load the {what}: {_brief(error)}")
 
 
 def _and_more(names: list[str]) -> str:
@@ -124,5 +130,8 @@ def _need_transformers(checkpoint: Checkpoint) -> None:
 
 
 def _brief(error: Exception) -> str:
+    if isinstance(error, pickle.UnpicklingError):
+        # Torch has a page of words for it, and advises to run what is in the file.
+        return "the .bin files are damaged, or hold more than weights; copy them again, or take model.safetensors"
     text = " ".join(str(error).split())[:300] or type(error).__name__
     return f"there is no entry {text}" if isinstance(error, KeyError) else text

@@ -1,6 +1,7 @@
 """Loading with the transformers library: what it would load wrongly, or refuse in many words, is one line."""
 
 import json
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +73,57 @@ def test_a_damaged_tokenizer_is_refused(content: str, folder: Path) -> None:
     with pytest.raises(ModelError) as caught:
         load_tokenizer(find_checkpoint(str(folder)))
     _assert_one_line(caught.value, "cannot load the tokenizer: ", folder)
+
+
+@pytest.mark.parametrize("part", ["tokenizer", "model"])
+def test_a_mistake_in_the_code_is_not_taken_for_a_damaged_file(
+    part: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Mistake(Exception):
+        pass
+
+    def fail(*_: object, **__: object) -> None:
+        raise Mistake if part == "tokenizer" else Exception("no library says this of weights")
+
+    checkpoint = find_checkpoint(str(folder))
+    automatic = transformers.AutoTokenizer if part == "tokenizer" else transformers.AutoModelForCausalLM
+    monkeypatch.setattr(automatic, "from_pretrained", fail)
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        load_tokenizer(checkpoint) if part == "tokenizer" else load_model(checkpoint)
+    assert type(caught.value) is (Mistake if part == "tokenizer" else Exception)
+
+
+@pytest.fixture
+def old_folder(folder: Path) -> Path:
+    """A copy with its weights in the older form."""
+    weights = load_model(find_checkpoint(str(folder)), "float32", "cpu").state_dict()
+    torch.save(weights, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
+def test_weights_in_the_older_form_are_loaded(old_folder: Path, tiny_checkpoint: Path) -> None:
+    ours = load_model(find_checkpoint(str(old_folder)), "float32", "cpu").state_dict()
+    theirs = load_model(find_checkpoint(str(tiny_checkpoint)), "float32", "cpu").state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: b"",
+        lambda data: data[:1000],
+        lambda data: data[:-1000],
+        lambda data: b"version https://git-lfs.github.com/spec/v1\n",
+        lambda data: pickle.dumps(print),
+    ],
+)
+def test_damaged_weights_in_the_older_form_are_refused(change: Callable[[bytes], bytes], old_folder: Path) -> None:
+    path = old_folder / "pytorch_model.bin"
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(ModelError) as caught:
+        load_model(find_checkpoint(str(old_folder)), "float32", "cpu")
+    _assert_one_line(caught.value, "cannot load the model: ", old_folder)
 
 
 def test_a_device_that_is_not_there_is_refused(folder: Path) -> None:
