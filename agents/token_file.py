@@ -132,7 +132,7 @@ class TokenArrays:
             )
             episodes += part.episodes
             sequences += len(part.sequence_lengths_S)
-        kinds = {"task_ids_E": np.str_, **_KINDS}
+        kinds: dict[str, type[np.generic]] = {"task_ids_E": np.str_, **_KINDS}
         return cls(**{name: _joined([getattr(part, name) for part in moved], kinds[name]) for name in kinds})
 
     @property
