@@ -11,6 +11,8 @@ from ..envs.errors import HolderGymError, MissingExtraError, nearest
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _HUB_FILES = ["*.json", "*.safetensors", "*.model", "*.txt", "*.jinja"]
+# Weights in the older form. Where there are both, these would only double the download.
+_HUB_OLD_WEIGHTS = ["pytorch_model*.bin"]
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _OBJECTS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json")
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tokenizer_config.json")
@@ -73,6 +75,9 @@ def _from_hub(model: str, revision: str | None) -> Checkpoint:
 
     try:
         folder = Path(snapshot_download(model, revision=revision, allow_patterns=_HUB_FILES))
+        if not any(folder.glob("model*.safetensors")):
+            # The commit that was just found, so that both parts are of one.
+            folder = Path(snapshot_download(model, revision=folder.name, allow_patterns=_HUB_OLD_WEIGHTS))
     except LocalEntryNotFoundError:
         raise ModelError(
             f"the model {model} is neither a folder here nor in the cache, and the hub cannot be reached: "

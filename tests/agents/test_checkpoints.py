@@ -5,8 +5,11 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from holdergym.agents.checkpoints import Checkpoint, ModelError, find_checkpoint
@@ -113,6 +116,88 @@ def test_a_hub_model_that_cannot_be_had_is_said_in_one_line(offline: str, tmp_pa
     [line] = done.stderr.splitlines()
     assert "the model nobody/nothing is neither a folder here nor in the cache" in line
     assert not (tmp_path / "run").exists()
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """Serves a folder as the hub does the commit ``COMMIT`` of any repository."""
+
+    folder: Path
+    asked: list[str]
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        path = unquote(self.path.partition("?")[0])
+        if path.startswith("/api/models/") and "/tree/" in path:
+            files = [file for file in self.folder.iterdir() if file.is_file()]
+            self._give(
+                [
+                    {"type": "file", "path": file.name, "size": file.stat().st_size, "oid": "a" * 40}
+                    for file in sorted(files)
+                ]
+            )
+        elif path.startswith("/api/models/"):
+            self._give({"_id": "1", "id": "some/model", "sha": COMMIT, "siblings": []})
+        elif "/resolve/" not in path:
+            self.send_error(404)  # what the client wants to know besides
+        else:
+            name = path.rpartition("/")[2]
+            self.asked.append(name)
+            self._give((self.folder / name).read_bytes(), ETag=f'"{name}"', X_Repo_Commit=COMMIT)
+
+    def _give(self, content: object, **headers: str) -> None:
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(200)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+
+COMMIT = "c" * 40
+
+
+@pytest.mark.parametrize(
+    ("weights", "fetched"),
+    [
+        (["pytorch_model.bin"], ["pytorch_model.bin"]),
+        (["pytorch_model.bin", "model.safetensors"], ["model.safetensors"]),
+    ],
+)
+def test_the_hub_is_asked_for_one_form_of_the_weights(
+    weights: list[str], fetched: list[str], folder: Path, tmp_path: Path
+) -> None:
+    """The official client, in a process of its own, against a server that answers as the hub does."""
+    (folder / "model.safetensors").rename(folder / weights[0])
+    for name in weights[1:]:
+        shutil.copy(folder / weights[0], folder / name)
+    (folder / "training_args.bin").write_text("no weights")
+    handler = type("BoundHub", (_Hub,), {"folder": folder, "asked": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        environment = os.environ | {
+            "HF_HUB_OFFLINE": "0",
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        }
+        code = "from holdergym.agents.checkpoints import find_checkpoint; found = find_checkpoint('some/model'); "
+        code += "print(found.name, found.digest, found.folder)"
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    name, digest, found = done.stdout.split()
+    assert (name, digest) == ("model", COMMIT)
+    there = {path.name for path in Path(found).iterdir()}
+    assert {one for one in there if one.endswith((".bin", ".safetensors"))} == set(fetched)
+    assert set(handler.asked) == there
 
 
 def _refuses(model: str, words: str) -> None:
