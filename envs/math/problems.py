@@ -11,7 +11,7 @@ from .files import SUFFIXES, read_rows
 from .problem import Problem, ProblemError, make_problem
 from .published import PUBLISHED, Published
 
-BUILTIN_PANELS = ("builtin_train", "builtin_valid")
+BUILTIN_PANELS = ("builtin_small_train", "builtin_small_valid", "builtin_train", "builtin_valid")
 DATA_VARIABLE = "HOLDERGYM_MATH_DATA"
 _OPENED = 4
 
@@ -63,7 +63,7 @@ def open_problems(panel: str | None = None, data: str | os.PathLike[str] | None 
     """Opens the problems of a panel.
 
     Args:
-        panel: ``builtin_train`` or ``builtin_valid`` (the default); ``reasoning_gym_train`` or
+        panel: One of ``BUILTIN_PANELS``, ``builtin_valid`` by default; ``reasoning_gym_train`` or
             ``reasoning_gym_valid``, also with ``:FAMILY``; the name of a published set (``aime2024``, ``math500``);
             the path of a file, or the name of one in ``data``; or ``hub:OWNER/NAME``, also with ``:CONFIG:SPLIT``.
         data: Folder with the files of the sets, or one file. None: what HOLDERGYM_MATH_DATA names.

@@ -14,7 +14,7 @@ from holdergym.envs.errors import ConfigError, HolderGymError, UnknownNameError
 from holdergym.envs.math.builtin import FAMILIES, generate_problem, split_of
 from holdergym.envs.math.grader import Grader, Verdict
 from holdergym.envs.math.problem import ProblemError
-from holdergym.envs.math.problems import open_problems, panel_names
+from holdergym.envs.math.problems import BUILTIN_PANELS, open_problems, panel_names
 from holdergym.envs.math.published import PUBLISHED
 
 from holdergym.cli import main
@@ -26,8 +26,10 @@ def _write(path: Path, records: list[dict[str, object]]) -> Path:
 
 
 def test_builtin_panels_are_the_same_everywhere() -> None:
-    hashes = {name: open_problems(name).panel.sha256 for name in ("builtin_valid", "builtin_train")}
+    hashes = {name: open_problems(name).panel.sha256 for name in BUILTIN_PANELS}
     assert {name: sha256[:16] for name, sha256 in hashes.items()} == {
+        "builtin_small_train": "83bd7728bc4875ec",
+        "builtin_small_valid": "602fd8e66ad0a9cd",
         "builtin_valid": "1bac818a58fc5f2e",
         "builtin_train": "6ca3c2e520a7bb73",
     }
@@ -37,11 +39,12 @@ def test_builtin_panels_are_the_same_everywhere() -> None:
     assert again.stdout.strip() == hashes["builtin_valid"]
 
 
-def test_no_statement_is_in_both_builtin_panels() -> None:
+@pytest.mark.parametrize(("kind", "sizes"), [("builtin", (1000, 200)), ("builtin_small", (320, 80))])
+def test_no_statement_is_in_both_builtin_panels(kind: str, sizes: tuple[int, int]) -> None:
     train, valid = (
-        {problem.statement for problem in open_problems(name).values()} for name in ("builtin_train", "builtin_valid")
+        {problem.statement for problem in open_problems(f"{kind}_{name}").values()} for name in ("train", "valid")
     )
-    assert (len(train), len(valid)) == (1000, 200)
+    assert (len(train), len(valid)) == sizes
     assert not train & valid
     assert {split_of(statement) for statement in valid} == {"valid"}
 
