@@ -41,7 +41,7 @@ def pass_at_k(samples: int, won: int, k: int) -> Value:
     """
     if (cause := _too_few(samples, won, k)) is not None:
         return Value.undefined(cause)
-    return Value(-math.expm1(_log_share_without(samples, won, k)))
+    return Value(0.0 - math.expm1(_log_share_without(samples, won, k)))  # never -0.0
 
 
 def pass_hat_k(samples: int, won: int, k: int) -> Value:

@@ -59,7 +59,7 @@ class Metrics:
         generated_tokens_per_episode: Tokens of all replies of a finished episode.
         prompt_tokens_per_success: Tokens of all prompts of the finished episodes / episodes won.
         generated_tokens_per_success: Tokens of all replies of the finished episodes / episodes won.
-        at_k: pass@k and its kin for k = 1, 2, 4, ... and the number of samples; empty where each task is played once.
+        at_k: pass@k and its kin for k = 1 to 8, 16, 32, ... and the number of samples; empty for one sample a task.
     """
 
     tasks: int

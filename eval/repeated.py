@@ -17,6 +17,8 @@ from .value import Value
 
 _ESTIMATORS = {"pass@k": pass_at_k, "pass^k": pass_hat_k, "avg@k": avg_at_k}
 MAJORITY = "maj@k"
+# Up to here every k is listed, beyond it powers of two: a table of all would be as long as the samples are many.
+_EVERY = 8
 
 
 class Estimate(NamedTuple):
@@ -56,13 +58,13 @@ def attempts(results: Iterable[Result]) -> dict[str, Attempts]:
     return {task_id: Attempts(count, won[task_id]) for task_id, count in samples.items()}
 
 
-def powers_up_to(samples: int) -> list[int]:
-    """1, 2, 4, ... below the number of samples, and that number."""
-    return [*(1 << power for power in range(samples.bit_length()) if 1 << power < samples), samples]
+def listed_k(samples: int) -> list[int]:
+    """Every k up to 8, then 16, 32, ... below the number of samples, and that number."""
+    return [k for k in range(1, samples) if k <= _EVERY or k.bit_count() == 1] + [samples]
 
 
 def at_every_k(finished: Sequence[Result], tasks: int, samples: int, *, votes: bool = False) -> tuple[AtK, ...]:
-    """pass@k, pass^k, avg@k and maj@k for every k of ``powers_up_to``.
+    """pass@k, pass^k, avg@k and maj@k for every k of ``listed_k``.
 
     Undefined for a k that some task has fewer finished samples than: leaving that task out would change what is
     measured.
@@ -78,7 +80,7 @@ def at_every_k(finished: Sequence[Result], tasks: int, samples: int, *, votes: b
     ballots = _ballots(finished) if votes else []
     found = []
     columns: list[list[float]] = []
-    for k in powers_up_to(samples):
+    for k in listed_k(samples):
         values = {name: mean_over_tasks(played, k, estimator) for name, estimator in _ESTIMATORS.items()}
         if values["pass@k"].defined:
             columns += [_column(played, k, estimator) for estimator in _ESTIMATORS.values()]

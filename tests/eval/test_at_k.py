@@ -39,6 +39,12 @@ def test_a_thousand_samples_agree_with_exact_binomials() -> None:
         assert pass_hat_k(1000, c, k).value == pytest.approx(float(every), rel=1e-11)
 
 
+def test_nothing_won_is_zero_and_not_minus_zero() -> None:
+    for n, k in [(1, 1), (8, 4), (8, 8), (1_000_000, 3)]:
+        assert str(pass_at_k(n, 0, k).value) == "0.0"
+    assert str(mean_over_tasks([Attempts(8, 0)] * 3, 4, pass_at_k).value) == "0.0"
+
+
 def test_k_of_one_is_the_success_rate_in_all_three() -> None:
     for estimator in (pass_at_k, pass_hat_k, avg_at_k):
         assert estimator(16, 5, 1).value == pytest.approx(5 / 16)

@@ -102,11 +102,11 @@ def test_a_task_that_was_drawn_twice_is_no_independent_attempt() -> None:
     assert (metrics.method, metrics.missing) == ("cluster_bootstrap", 0)
 
 
-def test_pass_at_k_for_every_power_of_two_and_the_number_of_samples() -> None:
+def test_pass_at_k_for_every_k_up_to_the_number_of_samples() -> None:
     won = [0, 1, 2, 3, 4, 5, 6, 6]
     metrics = measure(sampled(won, 6), tasks=8, samples=6)
-    assert [row.k for row in metrics.at_k] == [1, 2, 4, 6]
-    one, two, _, six = metrics.at_k
+    assert [row.k for row in metrics.at_k] == [1, 2, 3, 4, 5, 6]
+    one, two, *_, six = metrics.at_k
     assert [*two.estimates] == ["pass@2", "pass^2", "avg@2"]
     assert one.estimates["pass@1"].value == one.estimates["avg@1"].value == metrics.success_rate
     assert six.estimates["pass@6"].value.value == 7 / 8
@@ -122,8 +122,8 @@ def test_a_task_with_too_few_finished_samples_leaves_pass_at_k_undefined() -> No
     results = sampled([2, 1, 4], 4)
     results[0] = replace(results[0], outcome=Outcome.ERROR)
     metrics = measure(results, tasks=3, samples=4)
-    assert [row.estimates[f"pass@{row.k}"].value.defined for row in metrics.at_k] == [True, True, False]
-    value, interval = metrics.at_k[2].estimates["pass@4"]
+    assert [row.estimates[f"pass@{row.k}"].value.defined for row in metrics.at_k] == [True, True, True, False]
+    value, interval = metrics.at_k[3].estimates["pass@4"]
     assert value.cause == interval.cause == "1 of 3 tasks have fewer than 4 finished samples"
     unplayed = measure(results[4:], tasks=3, samples=4).at_k[0].estimates["pass@1"]
     assert unplayed.value.cause == "1 of 3 tasks have fewer than 1 finished samples"
@@ -139,12 +139,12 @@ def test_samples_vote() -> None:
         )
         for sample, (answer, verdict) in enumerate(answers)
     ]  # fmt: skip
-    row = measure(results, tasks=1, samples=4, votes=True).at_k[2]
+    row = measure(results, tasks=1, samples=4, votes=True).at_k[-1]
     assert row.estimates["maj@4"].value.value == 1.0
     assert measure(results, 1, 4, votes=True).at_k[0].estimates["maj@1"].value.value == pytest.approx(3 / 4)
     assert "maj@4" not in measure(results, 1, 4).at_k[2].estimates
     unanswered = [replace(each, answer=None, verdict="unparsable", outcome=Outcome.LOST) for each in results]
-    assert measure(unanswered, 1, 4, votes=True).at_k[2].estimates["maj@4"].value.value == 0.0
+    assert measure(unanswered, 1, 4, votes=True).at_k[-1].estimates["maj@4"].value.value == 0.0
 
 
 def test_tokens_and_replies() -> None:

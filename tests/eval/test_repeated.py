@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from holdergym.agents.trajectory import Outcome
-from holdergym.eval.repeated import at_every_k, candidate, powers_up_to
+from holdergym.eval.repeated import at_every_k, candidate, listed_k
 from holdergym.eval.results import Result
 
 from .coverage import won_counts
@@ -19,12 +19,13 @@ def results_of(won: np.ndarray, samples: int) -> list[Result]:
 
 
 def test_which_k() -> None:
-    assert [powers_up_to(samples) for samples in (1, 2, 5, 8, 10)] == [
-        [1],
-        [1, 2],
-        [1, 2, 4, 5],
-        [1, 2, 4, 8],
-        [1, 2, 4, 8, 10],
+    eight = [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [listed_k(samples) for samples in (1, 2, 4, 5)] == [[1], [1, 2], eight[:4], eight[:5]]
+    assert [listed_k(samples) for samples in (8, 9)] == [eight, [*eight, 9]]
+    assert [listed_k(samples) for samples in (16, 64, 100)] == [
+        [*eight, 16],
+        [*eight, 16, 32, 64],
+        [*eight, 16, 32, 64, 100],
     ]
 
 

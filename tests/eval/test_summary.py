@@ -92,7 +92,7 @@ def test_several_samples_have_intervals_of_their_own_and_pass_at_k(tmp_path: Pat
     overall = found["overall"]
     assert overall["interval"]["method"] == "cluster_bootstrap"
     assert overall["interval"]["low"] < overall["success_rate"] < overall["interval"]["high"]
-    assert list(overall["at_k"]) == [f"{name}{k}" for k in (1, 2, 4) for name in ("pass@", "pass^", "avg@")]
+    assert list(overall["at_k"]) == [f"{name}{k}" for k in (1, 2, 3, 4) for name in ("pass@", "pass^", "avg@")]
     assert overall["at_k"]["pass@4"]["value"] == pytest.approx(5 / 6)
     assert found["by_type"]["pick"]["at_k"]["pass^4"]["value"] == pytest.approx(1 / 3)
 
