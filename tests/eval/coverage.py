@@ -1,5 +1,6 @@
 """Runs that are made up with known rates: how often does an interval hold the true one?"""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -33,3 +34,8 @@ def won_counts(rng: Rng, tasks: int, samples: int, rate: float, likeness: float)
         return rng.binomial(samples, rate, tasks)
     scale = 1 / likeness - 1
     return rng.binomial(samples, rng.beta(rate * scale, (1 - rate) * scale, tasks))
+
+
+def is_95_percent(share: float, runs: int) -> bool:
+    """Whether a coverage of so many runs is within three standard errors of 95%, on either side."""
+    return abs(share - 0.95) <= 3 * math.sqrt(0.95 * 0.05 / runs)

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 from holdergym.eval.bootstrap import bootstrap_mean, bootstrap_rate, bootstrap_rates, expanded_level
-from holdergym.eval.intervals import wilson
+from holdergym.eval.intervals import Interval, wilson
 
-from .coverage import coverage, won_counts
+from .coverage import Rng, coverage, is_95_percent, won_counts
 
 
 def test_equal_to_scipy_s_bootstrap_of_the_tasks() -> None:
@@ -149,8 +149,16 @@ def covered(tasks: int, samples: int, rate: float, likeness: float, runs: int) -
 
 @pytest.mark.parametrize("case", QUICK)
 def test_95_percent_of_the_intervals_hold_the_truth(case: tuple[int, int, float, float]) -> None:
-    # 3.5 standard errors of 250 runs beside the bounds of the full simulation below.
-    assert 0.93 - 0.05 <= covered(*case, runs=250) <= 0.97 + 0.03
+    assert is_95_percent(covered(*case, runs=250), 250)
+
+
+@pytest.mark.parametrize(("stretched", "right"), [(0.75, False), (1.0, True), (1.5, False)])
+def test_the_quick_bound_tells_intervals_that_are_too_narrow_or_too_wide(stretched: float, right: bool) -> None:
+    def interval(rng: Rng) -> Interval:
+        middle, half = rng.normal(), stretched * 1.96
+        return Interval(middle - half, middle + half)
+
+    assert is_95_percent(coverage(interval, 0.0, 250, seed=1), 250) == right
 
 
 @pytest.mark.slow
