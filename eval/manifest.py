@@ -53,8 +53,10 @@ class PanelEntry:
             ValueError: If the entry contradicts itself: the tasks do not give the recorded hash or size.
         """
         tasks = tuple(Task(entry.id, entry.type, entry.digest) for entry in self.tasks)
-        panel = Panel(self.name, tasks, self.full_size, self.draws, self.drawn_from)
-        if PanelEntry.of(panel) != self:
+        # The first manifests of drawn panels do not say what was drawn from: it was the whole panel.
+        entry = replace(self, drawn_from=self.full_size) if self.draws and self.drawn_from is None else self
+        panel = Panel(self.name, tasks, self.full_size, self.draws, entry.drawn_from)
+        if PanelEntry.of(panel) != entry:
             raise ValueError("its tasks do not give its sha256, size or label")
         return panel
 

@@ -138,13 +138,18 @@ def generation_from(text: bytes, request: Request) -> Generation:
     if logprobs is not None and response_ids is not None and len(logprobs) != len(response_ids):
         raise GarbageError(f"it holds {len(response_ids)} tokens and {len(logprobs)} log-probabilities")
     return Generation(
-        text=reply,
+        text=_whole_characters(reply),
         finish=finish,
         prompt_ids=prompt_ids,
         response_ids=response_ids,
         logprobs=logprobs,
         usage=_usage(record.get("usage")),
     )
+
+
+def _whole_characters(text: str) -> str:
+    """Replaces halves of characters, which JSON can spell and UTF-8 cannot: the next prompt could not be sent."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def error_message(text: bytes) -> str:

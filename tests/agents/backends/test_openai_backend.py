@@ -26,7 +26,7 @@ from holdergym.agents.backends.backend import (
     TokenPrompt,
 )
 from holdergym.agents.backends.openai_backend import OpenAIBackend, find_model
-from holdergym.agents.backends.openai_wire import Model, body_of
+from holdergym.agents.backends.openai_wire import Model, body_of, generation_from
 from holdergym.agents.backends.settings import OpenAISettings
 from holdergym.agents.checkpoints import ModelError
 from holdergym.agents.usage import Usage
@@ -36,6 +36,7 @@ from .misbehaving_server import (
     Behaviour,
     MisbehavingServer,
     altered,
+    completion,
     drip,
     hang,
     hang_up,
@@ -503,3 +504,12 @@ def _until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_half_a_character_spoils_no_later_request() -> None:
+    """JSON can spell a lone surrogate. It could neither be sent back in a conversation nor be tokenized."""
+    record = completion({"prompt": [5, 6, 7, 8]})
+    record["choices"][0]["text"] = "go \ud83d on \ud83d\ude42"  # type: ignore[index]
+    generation = generation_from(json.dumps(record).encode(), _tokens())
+    assert generation.text == "go \ufffd on \U0001f642"
+    generation.text.encode()
