@@ -169,7 +169,7 @@ def _start(arguments: object, loop: LoopThread, seconds: float) -> "AsyncLLM":
         raise ModelError(f"the vLLM engine does not start: {' '.join(str(error).split())[:300]}") from None
 
 
-def _broken_off(future: "Future[AsyncLLM]", before: Collection[int]) -> bool:
+def _broken_off(future: "Future[AsyncLLM]", before: Collection[int | None]) -> bool:
     """Ends the processes of an engine that is being started, and says whether who started it has noticed.
 
     It waits for them in the loop's own thread and looks for nothing but messages of theirs and their ends.
