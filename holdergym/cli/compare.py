@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from ..envs.errors import HolderGymError
 from ..eval.compare import Report, compare_runs
 from ..eval.run import read_run
 from ..leaderboards.comparison_json import report_as_json
 from ..leaderboards.comparison_markdown import report_as_markdown
 from ..leaderboards.comparison_text import SHOWN, report_as_text
-from .paths import PATH
+from .output import write_output
+from .paths import OUTPUT, PATH
 from .terminal import echo
 
 _FORMATS: dict[str, Callable[[Report, int], str]] = {
@@ -28,7 +28,7 @@ _FORMATS: dict[str, Callable[[Report, int], str]] = {
     "--discordant", type=click.IntRange(min=0), default=SHOWN, show_default=True, help="Most discordant tasks to list."
 )
 @click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True)
-@click.option("--out", type=PATH, help="File to write instead of standard output.")
+@click.option("--out", type=OUTPUT, help="File to write instead of standard output.")
 def command(runs: tuple[Path, ...], anyway: bool, discordant: int, form: str, out: Path | None) -> None:
     """Compare runs task by task: who wins more often, by how much, and is it more than chance?
 
@@ -47,7 +47,4 @@ def command(runs: tuple[Path, ...], anyway: bool, discordant: int, form: str, ou
     if out is None:
         echo(text, nl=False)
         return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None
+    write_output(out, text.encode())

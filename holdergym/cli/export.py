@@ -11,7 +11,8 @@ from ..eval.exports.lm_eval import lm_eval_results
 from ..eval.exports.table import episodes_as_csv, episodes_as_parquet
 from ..eval.prices import model_of, prices_of, read_prices
 from ..eval.run import Run, read_run
-from .paths import PATH
+from .output import write_output
+from .paths import OUTPUT, PATH
 from .terminal import echo
 
 _TABLES = ("csv", "parquet")
@@ -21,7 +22,7 @@ _FORMATS = (*_TABLES, "lm-eval", "hf-results")
 @click.command()
 @click.argument("run", type=PATH, metavar="RUN")
 @click.option("--format", "form", type=click.Choice(_FORMATS), required=True, help="What to write.")
-@click.option("--out", type=PATH, required=True, help="File to write.")
+@click.option("--out", type=OUTPUT, required=True, help="File to write.")
 @click.option("--unfinished", is_flag=True, help="Take the rate of a run that is not finished.")
 @click.option(
     "--prices",
@@ -53,10 +54,7 @@ def command(run: Path, form: str, out: Path, unfinished: bool, prices: Path | No
     if prices is not None and form not in _TABLES:
         raise HolderGymError(f"--prices belongs to --format csv or parquet, and {form} has no costs: leave it out")
     content = _content(read_run(run), form, unfinished, prices, hub)
-    try:
-        out.write_bytes(content)
-    except OSError as error:
-        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None
+    write_output(out, content)
     echo(f"{out}: {len(content):,} bytes")
 
 

@@ -25,7 +25,7 @@ from ..envs.alfworld.tree import VERSION_FOLDER, LeftOut, find_root, list_games,
 from ..envs.alfworld.verify import Verdict, verify_files, verify_stored
 from ..envs.errors import GameError, HolderGymError
 from ..envs.wording import counted
-from .paths import PATH
+from .paths import OUTPUT, PATH
 from .terminal import echo, visible
 
 _data = click.option(
@@ -106,7 +106,7 @@ def verify(data: Path | None, panels: tuple[str, ...]) -> None:
 @command.command()
 @_data
 @_panels
-@click.option("--out", type=PATH, required=True, help="The file to write.")
+@click.option("--out", type=OUTPUT, required=True, help="The file to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 def pack(data: Path | None, panels: tuple[str, ...], out: Path, force: bool) -> None:
     """Write panels into one small file that opens in milliseconds.

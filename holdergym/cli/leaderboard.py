@@ -14,7 +14,8 @@ from ..leaderboards.markdown import boards_as_markdown
 from ..leaderboards.page import boards_as_html
 from ..leaderboards.rows import Board, build_boards
 from ..leaderboards.text import boards_as_text
-from .paths import PATH
+from .output import write_output
+from .paths import OUTPUT, PATH
 from .terminal import echo
 
 _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
@@ -31,7 +32,7 @@ _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
 @click.option(
     "--prices", type=PATH, help="TOML file with what a million tokens cost, by model. [default: the runs' agent.prices]"
 )
-@click.option("--out", type=PATH, help="File to write instead of standard output.")
+@click.option("--out", type=OUTPUT, help="File to write instead of standard output.")
 def command(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | None) -> None:
     """Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.
 
@@ -61,7 +62,4 @@ def command(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | 
     if out is None:
         echo(text, nl=False)
         return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None
+    write_output(out, text.encode())

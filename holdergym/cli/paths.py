@@ -1,9 +1,18 @@
-"""Paths as a user gives them: ones that are empty or cannot be recorded are refused before anything happens."""
+"""Paths as a user gives them: ones that are empty, cannot be recorded or would cost a run are refused at once."""
 
 import os
 from pathlib import Path
 
 import click
+
+from ..envs.folder_lock import LOCK
+from ..eval.run import CONFIG, EPISODES, MANIFEST, SUMMARY
+from ..eval.tokens import TOKENS
+
+# As ``training.run`` writes them; that room is loaded only by who trains.
+_METRICS, _CHECKPOINTS = "metrics.jsonl", "checkpoints"
+_OF_A_RUN = frozenset({CONFIG, MANIFEST, EPISODES, SUMMARY, TOKENS, LOCK})
+_OF_A_TRAINING = frozenset({CONFIG, _METRICS, _CHECKPOINTS, LOCK})
 
 
 class UserPath(click.Path):
@@ -29,5 +38,38 @@ class UserPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class OutputPath(UserPath):
+    """A file to be written that is none of a run folder's own, wherever links lead."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Checks and converts.
+
+        Raises:
+            BadParameter: If the path is empty, not UTF-8 text, or a file that makes up a run folder.
+        """
+        path = super().convert(value, param, ctx)
+        if _is_of_a_run(Path(os.path.realpath(os.fsdecode(path)))):
+            self.fail(
+                f"{os.fsdecode(path)}: that is a file of a run folder, and would be lost: give another name", param, ctx
+            )
+        return path
+
+
+def _is_of_a_run(path: Path) -> bool:
+    folder = path.parent
+    if path.name in _OF_A_RUN and (folder / MANIFEST).is_file():
+        return True
+    if any(parent.name == _CHECKPOINTS and _is_training(parent.parent) for parent in path.parents):
+        return True
+    return path.name in _OF_A_TRAINING and _is_training(folder)
+
+
+def _is_training(folder: Path) -> bool:
+    return (folder / CONFIG).is_file() and ((folder / _METRICS).is_file() or (folder / _CHECKPOINTS).is_dir())
+
+
 PATH = UserPath(path_type=Path)
+OUTPUT = OutputPath(path_type=Path)
 PATH_TEXT = UserPath()

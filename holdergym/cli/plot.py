@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from .paths import PATH
+from .paths import OUTPUT, PATH
 from .terminal import echo
 
 
 @click.command()
 @click.argument("run", type=PATH)
-@click.option("--out", type=PATH, help="Picture to write: .png, .svg or .pdf. [default: RUN/curves.png]")
+@click.option("--out", type=OUTPUT, help="Picture to write: .png, .svg or .pdf. [default: RUN/curves.png]")
 def command(run: Path, out: Path | None) -> None:
     """Draw the curves of a training run: success, reward, p, entropy, KL, clipping.
 

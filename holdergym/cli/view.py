@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
-from ..envs.errors import HolderGymError
 from ..eval.run import folder_of
 from ..eval.viewer.page import viewer_page
-from .paths import PATH
+from .output import write_output
+from .paths import OUTPUT, PATH
 from .terminal import echo
 
 
 @click.command()
 @click.argument("run", type=PATH, metavar="RUN")
 @click.option("--compare", type=PATH, metavar="RUN2", help="A second run, shown beside the first.")
-@click.option("--out", type=PATH, help="File to write. [default: view.html in the run folder]")
+@click.option("--out", type=OUTPUT, help="File to write. [default: view.html in the run folder]")
 @click.option(
     "--tokenizer",
     metavar="MODEL",
@@ -37,8 +37,5 @@ def command(run: Path, compare: Path | None, out: Path | None, tokenizer: str | 
     """
     page = viewer_page([run] if compare is None else [run, compare], tokenizer)
     target = out or folder_of(run) / "view.html"
-    try:
-        target.write_bytes(page.encode())
-    except OSError as error:
-        raise HolderGymError(f"cannot write {target}: {error.strerror}") from None
+    write_output(target, page.encode())
     echo(f"{target}: {len(page) / 1e6:.1f} MB")
