@@ -18,7 +18,7 @@ from .pool import GraderError, Request, WorkerPool
 Gold = str | Sequence[str]
 """A gold answer, or several of which one suffices."""
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Goes up when a change of ours can move a verdict; recorded with every result."""
 
 _LIBRARIES = ("math-verify", "latex2sympy2_extended", "sympy", "mpmath")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import MissingExtraError
@@ -56,17 +57,17 @@ class Rules(NamedTuple):
 def judge(golds: Sequence[str], response: str, rules: Rules) -> Judgement:
     """Judges a response against a gold, or against several golds of which one suffices.
 
-    A gold that cannot be read is an ``error``, not a wrong answer.
+    A gold that cannot be read is an ``error``, not a wrong answer: of several, unless the answer equals another one.
     """
     found = judge_quickly(golds, response, rules)
     if isinstance(found, Judgement):
         return found
-    judgement = Judgement(Verdict.INCORRECT, found.answer)
+    judgements = []
     for gold in found.golds:
-        judgement = _against(gold, found.answer, rules)
-        if judgement.verdict is Verdict.CORRECT:
-            break
-    return judgement
+        judgements.append(_against(gold, found.answer, rules))
+        if judgements[-1].verdict is Verdict.CORRECT:
+            return judgements[-1]
+    return next((judged for judged in judgements if judged.verdict is Verdict.ERROR), judgements[-1])
 
 
 class Undecided(NamedTuple):
@@ -82,6 +83,9 @@ def judge_quickly(golds: Sequence[str], response: str, rules: Rules) -> Judgemen
     stated = tuple(gold for gold in map(find_gold, golds) if tidy(gold))
     if not stated:
         return Judgement(Verdict.ERROR, answer, "the gold answer is empty")
+    if (answer is None or len(answer) > MAX_CHARACTERS) and all(broken := [*map(_unreadable, stated)]):
+        # A box around a gold whose brackets do not match holds no answer either.
+        return Judgement(Verdict.ERROR, answer and answer[:200], f"the gold answer cannot be read: {broken[0]}")
     if answer is None:
         return Judgement(Verdict.UNPARSABLE, None, f"the response holds no answer (policy {rules.policy})")
     if len(answer) > MAX_CHARACTERS:
@@ -123,7 +127,30 @@ def _against(gold: str, answer: str, rules: Rules) -> Judgement:
         if (broken := gold_problem(gold)) is not None:
             return Judgement(Verdict.ERROR, answer, f"the gold answer cannot be read: {broken}")
         return Judgement(Verdict.UNPARSABLE, answer, str(problem))
+    # Answers of different kinds differ before either is parsed.
+    if not found and (broken := _unparsable(gold)) is not None:
+        return Judgement(Verdict.ERROR, answer, f"the gold answer cannot be read: {broken}")
     return Judgement(Verdict.CORRECT if found else Verdict.INCORRECT, answer)
+
+
+@lru_cache(maxsize=4096)
+def _unreadable(gold: str) -> str | None:
+    """Why a gold cannot be read, as far as that can be said without parsing it."""
+    try:
+        read_answer(gold)
+    except Unreadable as problem:
+        return str(problem)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _unparsable(gold: str) -> str | None:
+    """Why a gold cannot be read or parsed."""
+    try:
+        _parse_all(read_answer(gold))
+    except Unreadable as problem:
+        return str(problem)
+    return None
 
 
 def gold_problem(gold: str) -> str | None:

@@ -72,6 +72,25 @@ def test_no_answer_is_unparsable_and_an_empty_gold_is_an_error() -> None:
     assert _verdict(r"\frac{1", r"\boxed{4}") is Verdict.ERROR
 
 
+@pytest.mark.parametrize("gold", [r"\frac{1", "(1", "}1", r"\nonsense{x}{y}", "x+"])
+@pytest.mark.parametrize("answer", ["4", r"\text{(C)}", "x=2", "(1,2)", "yes", "x<2", r"\{1,2\}", "4)"])
+def test_a_gold_that_cannot_be_read_makes_no_answer_wrong(gold: str, answer: str) -> None:
+    assert _verdict(gold, f"\\boxed{{{answer}}}") is Verdict.ERROR
+    for golds in ([gold, "17"], ["17", gold]):
+        assert judge(golds, f"\\boxed{{{answer}}}", Rules()).verdict is Verdict.ERROR
+        assert judge(golds, r"\boxed{17.0}", Rules()).verdict is Verdict.CORRECT
+    # The other way round it is the answer that is broken.
+    assert _verdict(answer, f"\\boxed{{{gold}}}") is not Verdict.CORRECT
+
+
+@pytest.mark.parametrize("gold", [r"\frac{1", "}1", "{"])
+def test_a_gold_that_no_box_can_hold_makes_no_answer_wrong(gold: str) -> None:
+    for response in (f"\\boxed{{{gold}}}", "I give up", f"\\boxed{{{'1+' * 20_000}1}}"):
+        assert _verdict(gold, response) is Verdict.ERROR
+    assert judge([gold, "17"], "I give up", Rules()).verdict is Verdict.UNPARSABLE
+    assert _verdict("17", f"\\boxed{{{gold}}}") is Verdict.UNPARSABLE
+
+
 def test_one_of_several_golds_suffices() -> None:
     golds = ["0.5", r"\frac{1}{2}", "one half"]
     assert judge(golds, r"\boxed{One half}", Rules()).verdict is Verdict.CORRECT
