@@ -1,6 +1,5 @@
 """Draws the next token of each response; a draw depends on that response's own logits and seed alone."""
 
-import random
 from typing import NamedTuple
 
 import torch
@@ -19,13 +18,17 @@ class Draw(NamedTuple):
 class TokenDraws:
     """The draws of one response.
 
-    A draw inverts the cumulative distribution at a number from the response's own generator, so the same logits
-    give the same token in every batch and on every device, up to rounding at the border between two tokens.
+    A draw is a race: each token gets an exponential waiting time of its own, divided by its weight, and the first one
+    wins. That gives each token with its probability (the Gumbel-max trick in another form), and hangs little on
+    rounding: another token wins only where two times agree to the last digits. Inverting the cumulative distribution
+    would give another token wherever a border moves past the number that was drawn, and in a vocabulary of tens of
+    thousands of unlikely tokens there are borders everywhere. So the same response comes in every batch, but for a
+    draw in a million or so.
     """
 
     def __init__(self, sampling: Sampling) -> None:
         self._sampling = sampling
-        self._random = random.Random(sampling.seed)
+        self._generator: torch.Generator | None = None
 
     def draw(self, logits_V: Tensor) -> int:
         """Draws a token.
@@ -35,16 +38,21 @@ class TokenDraws:
         """
         if self._sampling.temperature == 0.0:
             return int(logits_V.argmax())
-        weights_V = torch.softmax(logits_V.double() / self._sampling.temperature, dim=-1)
-        order_V = None
+        scores_V = torch.log_softmax(logits_V.double() / self._sampling.temperature, dim=-1)
         if self._sampling.top_k or self._sampling.top_p < 1.0:
-            weights_V, order_V = weights_V.sort(descending=True, stable=True)
-            weights_V = _truncated(weights_V, self._sampling)
-        cumulative_V = weights_V.cumsum(0)
-        at = int(torch.searchsorted(cumulative_V, cumulative_V[-1] * self._random.random(), right=True))
-        # The draw is below the total, so only rounding can reach past the last token that has any weight.
-        at = min(at, int(weights_V.nonzero()[-1]))
-        return at if order_V is None else int(order_V[at])
+            sorted_V, order_V = scores_V.sort(descending=True, stable=True)
+            kept_V = _truncated(sorted_V.exp(), self._sampling) > 0.0
+            scores_V = torch.full_like(scores_V, -torch.inf)
+            scores_V[order_V[kept_V]] = sorted_V[kept_V]
+        return int((scores_V - self._waiting(logits_V).log_()).argmax())
+
+    def _waiting(self, logits_V: Tensor) -> Tensor:
+        """The waiting times, from the response's own generator."""
+        if self._generator is None:
+            self._generator = torch.Generator(device=logits_V.device).manual_seed(self._sampling.seed)
+        times_V = torch.empty(len(logits_V), dtype=torch.float32, device=logits_V.device)
+        times_V.exponential_(generator=self._generator)
+        return times_V.clamp_(min=torch.finfo(torch.float32).tiny).double()
 
 
 def _truncated(sorted_V: Tensor, sampling: Sampling) -> Tensor:
