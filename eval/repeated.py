@@ -9,7 +9,7 @@ from ..agents.trajectory import Outcome
 from ..envs.math.answers.plain import read_number
 from ..envs.math.answers.tidy import squash, tidy
 from .at_k import Attempts, Estimator, avg_at_k, mean_over_tasks, pass_at_k, pass_hat_k
-from .bootstrap import bootstrap_rates
+from .bootstrap import bootstrap_rate, bootstrap_rates
 from .intervals import Interval
 from .majority import maj_at_k
 from .results import Result
@@ -80,6 +80,7 @@ def at_every_k(finished: Sequence[Result], tasks: int, samples: int, *, votes: b
     ballots = _ballots(finished) if votes else []
     found = []
     columns: list[list[float]] = []
+    voted: list[Interval] = []
     for k in listed_k(samples):
         values = {name: mean_over_tasks(played, k, estimator) for name, estimator in _ESTIMATORS.items()}
         if values["pass@k"].defined:
@@ -87,13 +88,23 @@ def at_every_k(finished: Sequence[Result], tasks: int, samples: int, *, votes: b
         if votes:
             values[MAJORITY] = values["pass@k"]
             if values[MAJORITY].defined:
-                columns.append([maj_at_k(ballot.answers, ballot.correct, k).value for ballot in ballots])
-                values[MAJORITY] = Value(math.fsum(columns[-1]) / len(ballots))
+                votes_won = [maj_at_k(ballot.answers, ballot.correct, k).value for ballot in ballots]
+                values[MAJORITY] = Value(math.fsum(votes_won) / len(ballots))
+                # By itself: votes tell tasks apart that were won equally often, so that other resamples would be drawn,
+                # and pass@1 would have another interval than the success rate, which is the same number.
+                voted.append(bootstrap_rate(votes_won, [1.0] * len(votes_won)))
         found.append((k, values))
     rows = list(zip(*columns, strict=True))
     intervals: Iterator[Interval] = iter(bootstrap_rates(rows, [1.0] * len(rows)) if rows else ())
+    majorities = iter(voted)
     return tuple(
-        AtK(k, {name.replace("k", str(k)): _estimate(value, intervals) for name, value in values.items()})
+        AtK(
+            k,
+            {
+                name.replace("k", str(k)): _estimate(value, majorities if name == MAJORITY else intervals)
+                for name, value in values.items()
+            },
+        )
         for k, values in found
     )
 

@@ -1,17 +1,30 @@
 """pass@k over runs: its interval holds the truth, and which answers are one candidate in a vote."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from holdergym.agents.trajectory import Outcome
+from holdergym.eval.metrics import measure
 from holdergym.eval.repeated import at_every_k, candidate, listed_k
 from holdergym.eval.results import Result
 
 from .coverage import won_counts
 
 
-def results_of(won: np.ndarray, samples: int) -> list[Result]:
+def results_of(won: np.ndarray, samples: int, answers: Sequence[str] = ("",)) -> list[Result]:
     return [
-        Result(f"t{task}", "pick", sample, outcome, 1, 0, None, float(outcome is Outcome.WON))
+        Result(
+            f"t{task}",
+            "pick",
+            sample,
+            outcome,
+            1,
+            0,
+            None,
+            float(outcome is Outcome.WON),
+            answer="right" if outcome is Outcome.WON else answers[(task + sample) % len(answers)],
+        )
         for task, count in enumerate(won)
         for sample in range(samples)
         for outcome in [Outcome.WON if sample < count else Outcome.LIMIT]
@@ -27,6 +40,17 @@ def test_which_k() -> None:
         [*eight, 16, 32, 64],
         [*eight, 16, 32, 64, 100],
     ]
+
+
+def test_one_number_has_one_interval_wherever_it_stands() -> None:
+    """The success rate, pass@1, pass^1, maj@1 and every avg@k are one number where tasks have equally many samples."""
+    results = results_of(won_counts(np.random.default_rng(3), 60, 4, 0.7, 0.2), 4, ("1", "2", "3"))
+    metrics = measure(results, 60, 4, votes=True)
+    found = {name: estimate for at in metrics.at_k for name, estimate in at.estimates.items()}
+    for name in ("pass@1", "pass^1", "maj@1", "avg@1", "avg@2", "avg@3", "avg@4"):
+        assert found[name].value.value == pytest.approx(metrics.success_rate.value, abs=1e-12)
+        assert found[name].interval[:2] == pytest.approx(metrics.interval[:2], abs=1e-12), name
+    assert found["maj@4"].interval[:2] != pytest.approx(metrics.interval[:2], abs=0.01)
 
 
 @pytest.mark.slow
