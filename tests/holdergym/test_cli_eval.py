@@ -3,12 +3,14 @@
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -408,6 +410,13 @@ def test_doctor_and_list_say_what_there_is() -> None:
     listed = holdergym("list", env=environment)
     for name in ("holdergym/ALFWorld-v0", "builtin_valid", "expert", "replay"):
         assert name in listed
+
+
+def test_doctor_knows_every_extra_for_users() -> None:
+    pyproject = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extras = pyproject["project"]["optional-dependencies"]
+    report = holdergym("doctor")
+    assert set(re.findall(r"^extra (\w+): ", report, re.MULTILINE)) == set(extras) - {"all", "dev"}
 
 
 def test_list_shows_all_but_the_games_that_are_gone() -> None:
