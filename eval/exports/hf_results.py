@@ -81,9 +81,10 @@ def _notes(run: Run, overall: Metrics) -> str:
         parts.append(f"not finished, {overall.missing} episodes missing")
     if overall.failed:
         parts.append(f"{overall.failed} failed episodes left out")
+    parts.append(f"panel {run.panel.label} (sha256 {run.panel.sha256[:_SHOWN]})")
+    if run.manifest.dialect:  # only games have one
+        parts.append(f"dialect {run.manifest.dialect}")
     parts += [
-        f"panel {run.panel.label} (sha256 {run.panel.sha256[:_SHOWN]})",
-        f"dialect {run.manifest.dialect}",
         f"agent {run.manifest.agent_fingerprint}",
         f"settings {run.manifest.config_sha256[:_SHOWN]}",
     ]

@@ -106,7 +106,7 @@ class _Part:
         return {
             "name": name,
             "alias": self._label,
-            "sample_len": self._tasks,
+            "sample_len": self._tasks,  # the harness counts documents, each once however often it is repeated
             f"{METRIC},none": self._metrics.success_rate.value,
             # What the harness writes where it has none.
             f"{METRIC}_stderr,none": self._error.value if self._error.defined else "N/A",

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from holdergym.agents.agent import episode_seed
 from holdergym.agents.language_model_settings import LanguageModelSettings
-from holdergym.agents.registry import ExpertSettings, RandomSettings
+from holdergym.agents.registry import ExpertSettings, OracleSettings, RandomSettings
 from holdergym.agents.trajectory import Outcome, Turn
 from holdergym.agents.usage import Prices, Usage
 from holdergym.envs.errors import HolderGymError
@@ -167,6 +167,9 @@ def test_the_harness_s_file_has_its_form_and_our_numbers(name: str, runs: dict[s
         assert (metadata["won"], metadata["finished"]) == (of_type["won"], of_type["finished"])
         assert metadata["interval"]["low"] == of_type["interval"]["low"]
     assert record["n-samples"][group] == {"original": 60, "effective": len(run.panel.tasks)}
+    # Documents and not their repetitions: the harness weighs the tasks of a group by it.
+    assert record["results"][group]["sample_len"] == len(run.panel.tasks)
+    assert record["configs"][group]["repeats"] == run.config.samples
     # How many tasks of a type the whole panel has is not known from a part of it.
     assert (set(record["n-samples"]) == {group}) == run.panel.partial
     assert record["config"]["model_args"] == run.manifest.agent_fingerprint
@@ -205,6 +208,14 @@ def test_the_hub_s_entry_has_its_form_and_our_numbers(name: str, runs: dict[str,
     assert f"{summary['won']} of {summary['finished']} episodes; 95% interval [{low:.1f}, {high:.1f}]" in entry["notes"]
     assert f"panel {run.panel.label} (sha256 {run.panel.sha256[:12]})" in entry["notes"]
     assert ("3 samples a task" in entry["notes"]) == (name == "samples")
+
+
+def test_notes_name_a_dialect_only_where_games_have_one(folder: Path) -> None:
+    evaluate(EvalConfig(env="math", limit=2, agent=OracleSettings(), out=folder))
+    notes = hf_results(read_run(folder), TARGET).decode()
+    assert "dialect" not in notes
+    assert "[2 of " in notes
+    assert "; agent oracle; settings " in notes
 
 
 def test_every_character_survives_in_the_hub_s_entry(runs: dict[str, Run]) -> None:
