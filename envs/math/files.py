@@ -91,7 +91,7 @@ def make_rows(records: Sequence[Mapping[str, object]], source: str) -> list[Row]
 
 
 def _read_json_lines(path: Path) -> Iterator[Mapping[str, object]]:
-    with path.open(encoding="utf-8") as lines:
+    with path.open(encoding="utf-8-sig") as lines:  # some editors begin a file with a byte order mark
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue

@@ -17,6 +17,7 @@ from .paths import PATH
 from .terminal import echo
 
 _SHOWN = 5
+_CHARACTERS = 200
 
 
 @click.group()
@@ -89,7 +90,7 @@ def _print(report: FileReport, shown: int | None) -> None:
     echo(f"{report.path}: {report.rows:,} rows")
     _finding("empty golds", report.empty, shown)
     _finding("golds that say nothing (None, null)", report.absent, shown)
-    ungradable = [f"{problem.id}: {problem.gold!r}: {problem.reason}" for problem in report.ungradable]
+    ungradable = [f"{problem.id}: {_cut(problem.gold)!r}: {_cut(problem.reason)}" for problem in report.ungradable]
     _finding("golds that cannot be graded", ungradable, shown)
     _finding("repeated problems", [" = ".join(repeat.ids) for repeat in report.repeats], shown)
     apart = [" = ".join(repeat.ids) for repeat in report.repeats if not repeat.agree]
@@ -103,6 +104,10 @@ def _print(report: FileReport, shown: int | None) -> None:
         echo(f"rows that share no problem with the other files: {report.rows - report.overlapping:,}")
     if report.clean:
         echo("nothing found")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}… ({len(text):,} characters)"
 
 
 def _finding(what: str, found: Sequence[str], shown: int | None) -> None:

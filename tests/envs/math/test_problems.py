@@ -108,6 +108,10 @@ def test_columns_and_formats(tmp_path: Path) -> None:
     assert [p.statement for p in two.values()] == ["What is\n2+2?", "3+3?"]
     assert list(two) == ["math/two/a", "math/two/b"]
     assert open_problems(None, tmp_path / "two.csv").panel == two.panel
+    for path in (tmp_path / "one.jsonl", tmp_path / "two.csv"):  # with a byte order mark, as some editors write it
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert open_problems("one", tmp_path).panel == one.panel
+    assert open_problems("two", tmp_path).panel == two.panel
     pyarrow = pytest.importorskip("pyarrow", reason="reading Parquet files needs the extra `hub`")
     from pyarrow import parquet
 
@@ -245,6 +249,16 @@ def test_check_finds_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture
         "rows that share no problem with the other files: 5",
     ):
         assert line in out
+
+
+def test_check_prints_a_long_gold_in_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("math_verify", reason="needs the extra `math`")
+    path = _write(tmp_path / "long.jsonl", [{"id": "long", "problem": "1+1?", "answer": "x+" * 50_000}])
+    code, out = _check([str(path)], capsys)
+    assert code == 1
+    assert "long: 'x+x+" in out
+    assert "(100,000 characters)" in out
+    assert max(map(len, out.splitlines())) < 600
 
 
 def test_check_is_content_with_a_clean_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
