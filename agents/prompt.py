@@ -170,7 +170,7 @@ class Prompt:
 
         try:
             return str(self._names[macro](turn)).strip()  # type: ignore[operator]
-        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
             raise PromptError(f"{self._where}: its macro {macro!r} fails: {error}") from None
 
     @cached_property
@@ -187,7 +187,7 @@ class Prompt:
         )
         try:
             return dict(vars(environment.from_string(self._source).module))
-        except TemplateError as error:
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
             line = getattr(error, "lineno", None)
             where = self._where if line is None else f"{self._where}, line {line}"
             raise PromptError(f"{where}: {error}") from None

@@ -90,10 +90,10 @@ def resolve(kind: type[SettingsT], layers: Sequence[Layer]) -> SettingsT:
     Raises:
         ConfigError: If a key is unknown or missing, or a value has the wrong type or is out of range.
     """
-    for layer in layers:
-        _refuse_unknown_keys(kind, layer, layers)
     merged = merge(layers)
-    _refuse_unknown_keys(kind, Layer("", merged), layers)
+    for layer in layers:
+        _refuse_unknown_keys(kind, layer, merged, layers)
+    _refuse_unknown_keys(kind, Layer("", merged), merged, layers)
     _refuse_value_for_group(kind, merged, layers)
     _refuse_bytes(merged, layers)
     try:
@@ -179,28 +179,43 @@ def _merge(into: dict[str, object], values: Mapping[str, object]) -> None:
             into[key] = value
 
 
-def _refuse_unknown_keys(kind: type, layer: Layer, layers: Sequence[Layer]) -> None:
+class _Unknown(NamedTuple):
+    """A key that there is not: where it is, what there is instead, and in which alternative, if it is in one."""
+
+    key: tuple[str, ...]
+    known: list[str]
+    alternative: str
+
+
+def _refuse_unknown_keys(kind: type, layer: Layer, merged: Mapping[str, object], layers: Sequence[Layer]) -> None:
     """Checks a layer by itself, so that the message names its origin, or the merged values of all layers."""
-    for path in _unknown(kind, layer.values, ()):
-        key, known = path
-        origin = layer.origin or _origin(key, layers)
-        raise ConfigError(f"unknown setting {'.'.join(key)!r} (from {origin}){nearest(key[-1], known)}")
+    for unknown in _unknown(kind, layer.values, merged, (), ""):
+        origin = layer.origin or _origin(unknown.key, layers)
+        whose = f" for {unknown.alternative}" if unknown.alternative else ""
+        shown = ".".join(unknown.key)
+        raise ConfigError(f"unknown setting {shown!r} (from {origin}){whose}{nearest(unknown.key[-1], unknown.known)}")
 
 
 def _unknown(
-    kind: type, values: Mapping[str, object], above: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yields each key path that ``kind`` does not have, with the keys that it has there."""
+    kind: type, values: Mapping[str, object], merged: Mapping[str, object], above: tuple[str, ...], alternative: str
+) -> Iterator[_Unknown]:
+    """Yields each key path that ``kind`` does not have; the merged values say which alternative a group is."""
     hints = get_type_hints(kind, include_extras=True)
     known = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     for key, value in values.items():
         if key not in known:
-            yield (*above, key), list(known)
+            yield _Unknown((*above, key), list(known), alternative)
         elif isinstance(value, Mapping):
-            alternatives = _alternatives(known[key], value.get("name"))
-            found = [list(_unknown(alternative, value, (*above, key))) for alternative in alternatives]
+            whole = merged.get(key)
+            whole = whole if isinstance(whole, Mapping) else {}
+            name = value.get("name", whole.get("name"))
+            named = f"{key} {name!r}" if isinstance(name, str) else ""
+            alternatives = _alternatives(known[key], name)
+            if len(alternatives) != 1:
+                named = ""
+            found = [list(_unknown(one, value, whole, (*above, key), named)) for one in alternatives]
             if found and all(found):
-                yield found[0][0]
+                yield min(found, key=len)[0]
 
 
 def _refuse_bytes(values: Mapping[str, object], layers: Sequence[Layer]) -> None:
