@@ -8,13 +8,17 @@ at most n + 1 of them. So a resample is one draw of a multinomial distribution o
 same distribution, and takes neither time nor memory for the number of tasks. Statistics of the same tasks share their
 resamples.
 
+A bootstrap knows no tasks but those at hand. Of two tasks it draws four pairs, and one task won in sixty seems to leave
+no room for a second kind. So where fewer than 10 tasks have any success, or fewer than 10 any failure, each task counts
+as one attempt in Wilson's interval, as where all tasks are alike (see ``bootstrap_rate``).
+
 Simulated, the 95% intervals hold the true rate in 93% to 97% of runs from 134 tasks on, for rates of 10% to 90% and 2
-to 16 samples a task, however alike these are. With 10 or 20 tasks it is 91% to 100%, mostly above 94%: task types with
-few tasks should be read with that in mind.
+to 16 samples a task, however alike these are. With fewer tasks, or rates nearer to 0 or 1, it is 93% to 100%: mostly
+above 95%, as the samples of a task are taken to be as alike as they could be.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -23,6 +27,10 @@ from numpy.typing import ArrayLike, NDArray
 from .intervals import LEVEL, Interval, wilson_rate
 
 RESAMPLES = 10_000
+# Tasks that must have a success, and as many a failure, for resamples to say how much the rate may vary.
+FEW = 10
+# A share of subsets that comes out of logarithms may miss 0 or 1 by rounding.
+_NEARLY_0 = 1e-12
 # Numbers that may be in memory at once: 32 MB.
 _AT_ONCE = 4_000_000
 # NormalDist.inv_cdf needs a share above 0; two tasks would expand to nearly that.
@@ -33,8 +41,12 @@ def bootstrap_rate(parts: ArrayLike, wholes: ArrayLike, *, level: float = LEVEL,
     """Interval of the rate ``sum(parts) / sum(wholes)``, with tasks as clusters.
 
     BCa (Efron 1987): corrected for bias and for the skewness that rates near 0 or 1 have; and expanded for few tasks
-    (see ``expanded_level``). Where all tasks have the same rate no bootstrap can say how far it may be off: then each
-    task counts as one attempt in Wilson's interval.
+    (see ``expanded_level``). Where fewer than 10 tasks have a success, or a failure, or all have the same rate, no
+    bootstrap can say how far the rate may be off: then it is Wilson's interval with each task as one attempt. That is
+    not too narrow, however many samples there are: independent rates of tasks lie in [0, 1], so if p is their mean,
+    their variance is at most ``p (1 - p)``, that of a single attempt (all samples of a task alike, the design effect
+    at its largest; Kish 1965, "Survey Sampling", section 5.4). Tasks with unequal ``wholes`` count as
+    ``sum(w)^2 / sum(w^2)`` (Kish, section 11.7).
 
     Args:
         parts: For each task what is counted, for example its episodes won.
@@ -67,14 +79,18 @@ def bootstrap_rates(
     if not len(wholes_T):
         return (Interval(math.nan, math.nan, "no episode finished"),) * int(parts_TS.shape[1])
     rates_TS = parts_TS / wholes_T[:, None]  # noqa: N806
-    flat = np.ptp(rates_TS, axis=0) == 0.0
-    intervals: Iterator[Interval] = (
-        iter(_bca(parts_TS[:, ~flat], wholes_T, level, seed)) if not flat.all() else iter(())
-    )
-    tasks = len(wholes_T)
+    succeed_S = (rates_TS > _NEARLY_0).sum(axis=0)  # noqa: N806
+    fail_S = (rates_TS < 1 - _NEARLY_0).sum(axis=0)  # noqa: N806
+    few = (np.minimum(succeed_S, fail_S) < FEW) | (np.ptp(rates_TS, axis=0) == 0.0)
+    # All columns are resampled, also those that are not asked: which tasks are alike, and so which resamples are drawn,
+    # must not depend on how rare a column's successes are.
+    resampled = () if few.all() else _bca(parts_TS, wholes_T, level, seed)
+    tasks = max(1.0, float(wholes_T.sum() ** 2 / (wholes_T**2).sum()))
+    overall_S = parts_TS.sum(axis=0) / wholes_T.sum()  # noqa: N806
+    overall_S = np.where(succeed_S == 0, 0.0, np.where(fail_S == 0, 1.0, overall_S))  # noqa: N806
     return tuple(
-        wilson_rate(min(1.0, float(rates_TS[0, column])), tasks, level) if alike else next(intervals)
-        for column, alike in enumerate(flat)
+        wilson_rate(float(rate), tasks, level) if is_few else resampled[column]
+        for column, (rate, is_few) in enumerate(zip(overall_S, few, strict=True))
     )
 
 

@@ -30,8 +30,8 @@ def wilson(won: int, total: int, level: float = LEVEL) -> Interval:
     return wilson_rate(won / total, total, level)
 
 
-def wilson_rate(rate: float, total: int, level: float = LEVEL) -> Interval:
-    """Wilson's score interval for a rate over ``total`` independent tasks; the rate need not be a whole count.
+def wilson_rate(rate: float, total: float, level: float = LEVEL) -> Interval:
+    """Wilson's score interval for a rate over ``total`` independent tasks; neither need be a whole count.
 
     Raises:
         ValueError: If the rate is not between 0 and 1 or ``total`` is not positive.

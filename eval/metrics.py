@@ -45,7 +45,7 @@ class Metrics:
         success_rate: won / finished.
         interval: 95% interval of ``success_rate``.
         method: How it was made: ``wilson`` where each task is played once, or ``cluster_bootstrap``, because samples of
-            one task are alike.
+            one task are alike (for few tasks or rare events see ``bootstrap_rate``).
         success_rate_failed_as_lost: won / (finished + errors + timeouts).
         mean_steps: Commands an episode, over finished episodes.
         invalid_command_rate: Commands that were not admissible / all commands, over finished episodes.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..envs.wording import counted
+from ..eval.bootstrap import FEW
 from ..eval.failures import failure_lines
 from ..eval.metrics import WILSON, Metrics
 from ..eval.run import Run
@@ -34,7 +35,10 @@ def run_as_text(run: Run) -> str:
     if overall.missing:
         lines.append(f"incomplete: {overall.missing} of {overall.expected} episodes are missing")
     if overall.method != WILSON:
-        lines.append(f"{_repeated(run)}: intervals by a bootstrap of whole tasks, as samples of one task are alike")
+        lines += [
+            f"{_repeated(run)}: intervals by a bootstrap of whole tasks, as samples of one task are alike;",
+            f"  where fewer than {FEW} tasks have a success, or a failure, Wilson's with each task as one attempt",
+        ]
     for side in side_tables(board):
         lines += ["", _side(side, with_names=False)]
     return "\n".join(lines) + "\n"

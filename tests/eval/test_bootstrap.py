@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from holdergym.eval.bootstrap import bootstrap_mean, bootstrap_rate, bootstrap_rates, expanded_level
-from holdergym.eval.intervals import Interval, wilson
+from holdergym.eval.intervals import Interval, wilson, wilson_rate
 
 from .coverage import Rng, coverage, is_95_percent, won_counts
 
@@ -41,8 +41,28 @@ def test_the_level_is_expanded_by_student_s_t() -> None:
     assert expanded_level(0.95, 10) == pytest.approx(0.983, abs=0.0005)
     assert expanded_level(0.95, 100) == pytest.approx(0.954, abs=0.0005)
     assert expanded_level(0.95, 1) == 0.95
-    low, high, _ = bootstrap_rate([1, 3], [4, 4])
-    assert (low, high) == pytest.approx((0.25, 0.75))
+
+
+@pytest.mark.parametrize("won", [[1, 3], [6, 6, 5, 0, 0, 1, 2, 6, 3], [1] + [0] * 59, [4] * 59 + [3]])
+def test_tasks_of_which_few_succeed_or_fail_count_once_each(won: list[int]) -> None:
+    """Two tasks, nine tasks, and one success or failure among many: resamples would hardly differ."""
+    tasks = len(won)
+    interval = bootstrap_rate(won, [6] * tasks) if max(won) > 4 else bootstrap_rate(won, [4] * tasks)
+    rate = sum(won) / tasks / (6 if max(won) > 4 else 4)
+    assert interval == wilson_rate(rate, tasks)
+
+
+def test_one_success_says_no_more_than_none() -> None:
+    none, one = bootstrap_rate([0] * 60, [4] * 60), bootstrap_rate([1] + [0] * 59, [4] * 60)
+    assert none.low <= one.low < 1 / 240
+    assert one.high >= none.high > 0.06
+
+
+def test_few_tasks_with_unequal_weights_count_as_fewer() -> None:
+    """One task with 97 of 100 episodes is nearly all that the rate is about."""
+    heavy = bootstrap_rate([50, 1, 0, 1], [97, 1, 1, 1])
+    assert heavy == wilson_rate(0.52, 100**2 / (97**2 + 3))
+    assert heavy.high - heavy.low > 0.6
 
 
 def test_equal_seeds_give_equal_intervals_and_the_order_of_tasks_does_not_matter() -> None:
@@ -159,6 +179,23 @@ def test_the_quick_bound_tells_intervals_that_are_too_narrow_or_too_wide(stretch
         return Interval(middle - half, middle + half)
 
     assert is_95_percent(coverage(interval, 0.0, 250, seed=1), 250) == right
+
+
+FEW_TASKS = [
+    (tasks, 6, rate, likeness) for tasks in (2, 5, 9, 12, 20) for rate in (0.1, 0.5) for likeness in (0.0, 0.3, 0.8)
+]
+RARE = [(tasks, 4, rate, likeness) for tasks in (60, 134) for rate in (0.01, 0.97) for likeness in (0.0, 0.3, 0.8)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", FEW_TASKS + RARE)
+def test_few_tasks_or_rare_events_do_not_make_intervals_too_narrow(case: tuple[int, int, float, float]) -> None:
+    assert covered(*case, runs=400) >= 0.93
+
+
+@pytest.mark.parametrize("case", [(2, 6, 0.5, 0.3), (60, 4, 0.01, 0.3)])
+def test_few_tasks_or_a_rare_event_do_not_make_an_interval_too_narrow(case: tuple[int, int, float, float]) -> None:
+    assert covered(*case, runs=250) >= 0.93
 
 
 @pytest.mark.slow
