@@ -12,7 +12,7 @@ from ..agents.replay import ReplayAgent
 from ..agents.trajectory import Trajectory
 from ..envs.panel import Panel
 from .config import EvalConfig
-from .protocols import with_protocol
+from .protocols import refuse_early, with_protocol
 
 # As many as the transformers back end answers together.
 _MODEL_WORKERS = 16
@@ -60,6 +60,7 @@ def open_arena(config: EvalConfig) -> Arena:
             is not installed or does not play these games, a recording or a gold is not fit for it, or the settings
             are not those of the protocol that they name.
     """
+    refuse_early(config)
     if config.env == "alfworld":
         from .alfworld_arena import open_alfworld_arena
 

@@ -199,17 +199,44 @@ def with_protocol(config: EvalConfig) -> EvalConfig:
     if config.protocol is None:
         names = [protocol.name for protocol in PROTOCOLS if not _differences(config, protocol)]
         return replace(config, protocol=names[0] if names else None)
-    protocol = find_protocol(config.protocol)
-    if config.env not in protocol.envs:
-        raise ConfigError(f"protocol {protocol.name!r} is for env {' or '.join(protocol.envs)}, not {config.env}")
+    protocol = _fitting(config, config.protocol)
     differences = _differences(config, protocol)
     if differences:
-        key, wanted, found = differences[0]
-        raise ConfigError(
-            f"protocol {protocol.name!r} fixes {key} at {_shown(wanted)}, and it is {_shown(found)} here: "
-            "leave out one of the two"
-        )
+        raise _refusal(protocol, differences[0])
     return config
+
+
+def refuse_early(config: EvalConfig) -> None:
+    """Refuses settings that are not those of the preset they name, before anything is opened for them.
+
+    Settings that are still open are not looked at; ``with_protocol`` does so when they are resolved.
+
+    Raises:
+        UnknownNameError: If there is no such preset.
+        ConfigError: If a setting is not the preset's.
+    """
+    if config.protocol is None:
+        return
+    protocol = _fitting(config, config.protocol)
+    given = [difference for difference in _differences(config, protocol) if difference[2] is not None]
+    if given:
+        raise _refusal(protocol, given[0])
+
+
+def _fitting(config: EvalConfig, name: str) -> Protocol:
+    protocol = find_protocol(name)
+    if config.env not in protocol.envs:
+        raise ConfigError(f"protocol {protocol.name!r} is for env {' or '.join(protocol.envs)}, not {config.env}")
+    return protocol
+
+
+def _refusal(protocol: Protocol, difference: tuple[str, Setting, object]) -> ConfigError:
+    key, wanted, found = difference
+    if wanted is None:
+        return ConfigError(f"protocol {protocol.name!r} leaves {key} unset, and it is {found!r} here: leave it out")
+    return ConfigError(
+        f"protocol {protocol.name!r} fixes {key} at {wanted!r}, and it is {_shown(found)} here: leave out one of the two"
+    )
 
 
 def _settings_of(protocol: Protocol, is_model: bool) -> dict[str, Setting]:
@@ -229,7 +256,7 @@ def _differences(config: EvalConfig, protocol: Protocol) -> list[tuple[str, Sett
 def _value_of(config: EvalConfig, key: str) -> object:
     value: object = config
     for name in key.split("."):
-        value = getattr(value, name)
+        value = getattr(value, name, None)  # a group that is still open has no settings yet
     return value
 
 

@@ -44,7 +44,7 @@ def test_another_value_is_refused_not_mixed_in() -> None:
     with pytest.raises(ConfigError, match=r"protocol 'gigpo-128' fixes max_steps at 50, and it is 30 here"):
         with_protocol(config)
     config = settled({"protocol": "gigpo-128"}, MODEL, {"limit": 3})
-    with pytest.raises(ConfigError, match="fixes limit at not set, and it is 3"):
+    with pytest.raises(ConfigError, match="leaves limit unset, and it is 3 here: leave it out"):
         with_protocol(config)
     config = settled({"protocol": "math-greedy"}, MODEL, {"agent": {"temperature": 0.7}})
     with pytest.raises(ConfigError, match=r"fixes agent\.temperature at 0\.0, and it is 0\.7"):
@@ -70,3 +70,12 @@ def test_every_preset_says_what_outcomes_count_as() -> None:
         assert protocol.source
         assert "counts 1" in protocol.outcomes
         assert "error" in protocol.outcomes or "verdicts" in protocol.outcomes
+
+
+def test_what_is_given_is_refused_before_anything_is_opened(tmp_path) -> None:
+    """No model is loaded and no game is read: the model does not even exist."""
+    nowhere = {"agent": {"name": "llm", "model": "no/such"}}
+    for change, message in (({"max_steps": 30}, "max_steps"), ({"limit": 3}, "limit"), ({"env": "math"}, "is for env")):
+        config = settled({"protocol": "gigpo-128"}, nowhere, {**change, "out": str(tmp_path / "run")})
+        with pytest.raises(ConfigError, match=message):
+            evaluate(config)
