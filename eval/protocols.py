@@ -235,7 +235,8 @@ def _refusal(protocol: Protocol, difference: tuple[str, Setting, object]) -> Con
     if wanted is None:
         return ConfigError(f"protocol {protocol.name!r} leaves {key} unset, and it is {found!r} here: leave it out")
     return ConfigError(
-        f"protocol {protocol.name!r} fixes {key} at {wanted!r}, and it is {_shown(found)} here: leave out one of the two"
+        f"protocol {protocol.name!r} fixes {key} at {wanted!r}, and it is {_shown(found)} here: "
+        "leave out one of the two"
     )
 
 
