@@ -1,9 +1,11 @@
 """A run folder as it is read: everything checked, nothing changed."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..envs.errors import ConfigError
+from ..envs.files import read_file
 from ..envs.panel import Panel
 from ..envs.settings import file_layer, resolve
 from .collector import collector_paused
@@ -72,6 +74,7 @@ def read_run(folder: Path) -> Run:
         raise RunError(f"{folder / CONFIG} was changed after the run began: its sha256 differs from the manifest's")
     panel = manifest.panel.panel()
     found = read_results(folder, Schedule(panel, config.samples, config.seed, manifest.agent_fingerprint))
+    refuse_loss(folder, manifest, found)
     return Run(folder, config, manifest, panel, found.results, found.replayed, torn_bytes(folder / EPISODES))
 
 
@@ -101,3 +104,34 @@ def read_results(folder: Path, schedule: Schedule) -> Collected:
     """
     path = folder / EPISODES
     return collect(schedule, read_played(path), path)
+
+
+def refuse_loss(folder: Path, manifest: Manifest, found: Collected) -> None:
+    """Refuses a run that has lost all its episodes: it would read as one that was never played, and be played again.
+
+    Raises:
+        RunError: If there is no episode, and a session of the run came to its end with one.
+    """
+    path = folder / EPISODES
+    ended = any(session.finished for session in manifest.sessions)
+    if not found.results and ended and not path.exists():
+        raise RunError(
+            f"{folder} is damaged: {MANIFEST} says that the run was finished, and {EPISODES} is gone: restore it, or "
+            "choose another --out to play the run again"
+        )
+    if not found.results and _claims_episodes(folder / SUMMARY):
+        raise RunError(
+            f"{folder} is damaged: {SUMMARY} was made of episodes, and {EPISODES} holds none: restore it, or choose "
+            "another --out to play the run again"
+        )
+
+
+def _claims_episodes(path: Path) -> bool:
+    """Whether a summary tells of finished episodes. It is made anew whenever a run ends, so it need not be sound."""
+    try:
+        record = json.loads(read_file(path))
+    except (OSError, ValueError, RecursionError):
+        return False
+    overall = record.get("overall") if isinstance(record, dict) else None
+    finished = overall.get("finished") if isinstance(overall, dict) else None
+    return isinstance(finished, int) and finished > 0

@@ -22,7 +22,7 @@ from .journal import Journal, repair_journal
 from .manifest import SCHEMA, Manifest, PanelEntry, read_manifest
 from .provenance import Session
 from .results import Schedule, Slot
-from .run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, read_config, read_results, read_run
+from .run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, read_config, read_results, read_run, refuse_loss
 from .summary import summary_text
 
 _HALF_WRITTEN = re.compile(rf"\.({'|'.join(map(re.escape, (CONFIG, MANIFEST, SUMMARY)))})(\.[0-9a-f]+)?\.new")
@@ -171,7 +171,9 @@ class RunFolder:
         torn = repair_journal(self.path / EPISODES)
         if torn:
             say(f"{self.path / EPISODES}: cut off a half-written last line of {torn} bytes; it is played again")
-        results = read_results(self.path, self._plan.schedule).results
+        found = read_results(self.path, self._plan.schedule)
+        refuse_loss(self.path, self._manifest, found)
+        results = found.results
         finished = frozenset(Slot(r.task_id, r.sample) for r in results if r.outcome.finished)
         total = len(self._plan.schedule.slots())
         failed = len(results) - len(finished)

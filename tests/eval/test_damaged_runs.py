@@ -112,3 +112,30 @@ def test_a_changed_byte_anywhere_is_refused_or_changes_no_count(run: Path) -> No
         else:
             assert after == before, (place, whole[place : place + 1], changed[place])
     assert 50 < refused < 200
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_a_finished_run_without_its_episodes_is_damaged_and_not_played_again(
+    run: Path, plan, session, emptied: bool
+) -> None:
+    if emptied:
+        (run / "episodes.jsonl").write_bytes(b"")
+    else:
+        (run / "episodes.jsonl").unlink()
+        (run / "summary.json").unlink()  # the manifest alone tells it too
+    before = (run / "manifest.json").read_bytes()
+    with pytest.raises(RunError, match=r"is damaged: .*restore it"):
+        read_run(run)
+    for resume in (False, True):
+        with pytest.raises(RunError, match=r"is damaged: .*restore it"), RunFolder(run, plan, session, resume=resume):
+            pass
+    assert (run / "manifest.json").read_bytes() == before
+
+
+def test_a_run_that_was_cut_off_before_its_first_episode_goes_on(folder: Path, plan, session) -> None:
+    with RunFolder(folder, plan, session):
+        pass
+    (folder / "episodes.jsonl").unlink()
+    assert read_run(folder).results == ()
+    with RunFolder(folder, plan, session, resume=True) as opened:
+        assert opened.finished == frozenset()
