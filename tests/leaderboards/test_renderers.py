@@ -57,7 +57,7 @@ def test_text(boards) -> None:
     assert expert.split()[1:4] == ["100.0", "[75.8,", "100.0]"]
     assert "12/12" in lines[lines.index(expert) + 1]
     assert "walker (second): 2 failed (error or timeout) and left out of the rates" in text
-    assert "\n  2 x error: task ID: the engine stopped" in text
+    assert "\n  2 x error: task …: the engine stopped (as in alfworld/made_up/t03)\n" in text
     assert re.search(r"^agent +success % \(95%\) +Pick +Look +Pick2 +steps", text, re.MULTILINE)
 
 
