@@ -94,17 +94,26 @@ def bootstrap_rates(
     )
 
 
-def bootstrap_mean(values: ArrayLike, *, level: float = LEVEL, seed: int = 0) -> Interval:
+def bootstrap_mean(
+    values: ArrayLike, weights: ArrayLike | None = None, *, level: float = LEVEL, seed: int = 0
+) -> Interval:
     """Interval of the mean of one number a task, which may have any range: a difference of rates, for example.
 
     BCa as for ``bootstrap_rate``; undefined where all tasks have the same number.
+
+    Args:
+        values: One a task.
+        weights: What each task weighs; equal weights by default.
+        level: Share of such intervals that hold the true mean.
+        seed: Seed of the draws.
     """
     numbers = np.asarray(values, dtype=np.float64)
     if not len(numbers):
         return Interval(math.nan, math.nan, "no task was played")
     if np.ptp(numbers) == 0.0:
         return Interval(math.nan, math.nan, "all tasks have the same value, so a bootstrap sees no spread")
-    parts_TS, wholes_T = _checked(numbers[:, None], np.ones(len(numbers)))  # noqa: N806
+    heavy = np.ones(len(numbers)) if weights is None else np.asarray(weights, dtype=np.float64)
+    parts_TS, wholes_T = _checked((numbers * heavy)[:, None], heavy)  # noqa: N806
     return _bca(parts_TS, wholes_T, level, seed)[0]
 
 

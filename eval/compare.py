@@ -133,6 +133,7 @@ class _Table:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.types = {task.id: task.type for task in run.panel.tasks}
+        self.draws = {task.id: run.panel.draws_of(number) for number, task in enumerate(run.panel.tasks)}
         self.episodes: dict[str, list[Result]] = {}
         for result in run.results:
             self.episodes.setdefault(result.task_id, []).append(result)
@@ -188,10 +189,13 @@ def _compare(first: _Table, second: _Table, i: int, j: int, differing: tuple[Mis
 
 
 def _tested(first: _Table, second: _Table, tasks: Sequence[str]) -> Tested:
-    paired = pair(_of(first.finished, tasks), _of(second.finished, tasks), tasks=len(tasks))
+    # Panels that hold tasks differently often, which must have been allowed, have no common weights.
+    alike = all(first.draws[task_id] == second.draws[task_id] for task_id in tasks)
+    draws = first.draws if alike else None
+    paired = pair(_of(first.finished, tasks), _of(second.finished, tasks), tasks=len(tasks), draws=draws)
     other = None
     if first.failed or second.failed:
-        other = pair(_of(first.played, tasks), _of(second.played, tasks), tasks=len(tasks))
+        other = pair(_of(first.played, tasks), _of(second.played, tasks), tasks=len(tasks), draws=draws)
     return Tested(paired, paired.p, other)
 
 

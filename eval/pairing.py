@@ -26,9 +26,10 @@ class Paired:
     Attributes:
         tasks: Number of these tasks.
         left_out: Tasks that only one of the runs, or none, has finished.
-        first: Success rate of the first, a mean over tasks, each with the same weight.
+        first: Success rate of the first, a mean over tasks, each weighing as often as the panel holds it: in a whole
+            run that is the share of all its episodes that were won.
         second: The same of the second.
-        difference: second - first.
+        difference: second - first, with the same weights.
         interval: 95% interval of the difference.
         interval_method: ``tango`` where each task was played once by both, or all tasks differ by 0 or by 1; else
             ``cluster_bootstrap``.
@@ -57,13 +58,21 @@ class Paired:
         return self.test == MCNEMAR
 
 
-def pair(first: Mapping[str, Attempts], second: Mapping[str, Attempts], *, tasks: int, seed: int = 0) -> Paired:
+def pair(
+    first: Mapping[str, Attempts],
+    second: Mapping[str, Attempts],
+    *,
+    tasks: int,
+    draws: Mapping[str, int] | None = None,
+    seed: int = 0,
+) -> Paired:
     """Compares two runs task by task.
 
     Args:
         first: By task what the first agent did; tasks that it has not finished are absent.
         second: The same of the second.
         tasks: Number of tasks that both should have played.
+        draws: How often the panel holds each task, its weight; once by default.
         seed: Seed of the draws, where a test or an interval needs any.
     """
     shared = [task_id for task_id in first if task_id in second]
@@ -72,6 +81,8 @@ def pair(first: Mapping[str, Attempts], second: Mapping[str, Attempts], *, tasks
         undefined = Interval(math.nan, math.nan, NO_PAIR)
         return Paired(0, tasks, nothing, nothing, nothing, undefined, TANGO, 0, 0, MCNEMAR, nothing)
     sides = [first[task_id] for task_id in shared], [second[task_id] for task_id in shared]
+    weights = [1 if draws is None else draws[task_id] for task_id in shared]
+    whole = sum(weights)
     differences = [b.won / b.samples - a.won / a.samples for a, b in zip(*sides, strict=True)]
     better_first = sum(difference < 0 for difference in differences)
     better_second = sum(difference > 0 for difference in differences)
@@ -80,21 +91,23 @@ def pair(first: Mapping[str, Attempts], second: Mapping[str, Attempts], *, tasks
         interval = paired_difference(better_first, better_second, len(shared))
         test, p = MCNEMAR, mcnemar(better_first, better_second)
     else:
-        interval = bootstrap_mean(differences, seed=seed)
-        p, exact = paired_permutation(*sides, seed=seed)
+        interval = bootstrap_mean(differences, weights, seed=seed)
+        p, exact = paired_permutation(*sides, weights, seed=seed)
         test = PERMUTATION if exact else DRAWN_PERMUTATION
     # A bootstrap sees no spread where all tasks differ alike. By nothing, or by as much as can be, they do what tasks
     # that were played once would do.
     alike = not once and bool(interval.cause) and differences[0] in (-1.0, 0.0, 1.0)
     if alike:
         interval = paired_difference(better_first, better_second, len(shared))
-    rates = [math.fsum(task.won / task.samples for task in side) / len(shared) for side in sides]
+    rates = [
+        math.fsum(w * task.won / task.samples for task, w in zip(side, weights, strict=True)) / whole for side in sides
+    ]
     return Paired(
         tasks=len(shared),
         left_out=tasks - len(shared),
         first=Value(rates[0]),
         second=Value(rates[1]),
-        difference=Value(math.fsum(differences) / len(shared)),
+        difference=Value(math.fsum(w * d for w, d in zip(weights, differences, strict=True)) / whole),
         interval=interval,
         interval_method=TANGO if once or alike else CLUSTER_BOOTSTRAP,
         better_first=better_first,

@@ -52,7 +52,13 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * float(bdtr(fewer, discordant, 0.5)))
 
 
-def paired_permutation(first: Sequence[Attempts], second: Sequence[Attempts], *, seed: int = 0) -> PermutationTest:
+def paired_permutation(
+    first: Sequence[Attempts],
+    second: Sequence[Attempts],
+    weights: Sequence[int] | None = None,
+    *,
+    seed: int = 0,
+) -> PermutationTest:
     """Tests whether the mean success rate over tasks differs, where tasks were played several times.
 
     Under the hypothesis that the agents are alike, a task's two rates could as well have been the other way round:
@@ -67,22 +73,28 @@ def paired_permutation(first: Sequence[Attempts], second: Sequence[Attempts], *,
     Args:
         first: For each task what the first agent did.
         second: The same of the second, in the same order; every task has samples of both.
+        weights: What each task weighs in the mean, for example how often it was drawn; equal weights by default.
         seed: Seed of the draws.
 
     Raises:
-        ValueError: If the lengths differ or a task has no sample.
+        ValueError: If the lengths differ, a task has no sample, or a weight is not positive.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} tasks of the first and {len(second)} of the second")
     if any(task.samples < 1 for task in (*first, *second)):
         raise ValueError("a task without a sample has no rate")
-    steps = _whole_differences(first, second)
+    if weights is not None and (len(weights) != len(first) or min(weights, default=1) < 1):
+        raise ValueError(f"{len(first)} tasks need as many weights, each at least 1")
+    weights = [1] * len(first) if weights is None else weights
+    steps = _whole_differences(first, second, weights)
     if steps is not None:
         moved = np.abs(steps[steps != 0])
         points = 2 * int(moved.sum()) + 1
         if points <= _MOST_POINTS and points * len(np.unique(moved)) <= _MOST_WORK:
             return PermutationTest(_exact(moved, abs(int(steps.sum()))), exact=True)
-    differences = np.array([b.won / b.samples - a.won / a.samples for a, b in zip(first, second, strict=True)])
+    differences = np.array(
+        [w * (b.won / b.samples - a.won / a.samples) for a, b, w in zip(first, second, weights, strict=True)]
+    )
     return PermutationTest(_drawn(differences, seed), exact=False)
 
 
@@ -106,12 +118,17 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted)
 
 
-def _whole_differences(first: Sequence[Attempts], second: Sequence[Attempts]) -> NDArray[np.int64] | None:
-    """Differences of the tasks' rates as whole multiples of one step, or None where that step is too small."""
+def _whole_differences(
+    first: Sequence[Attempts], second: Sequence[Attempts], weights: Sequence[int]
+) -> NDArray[np.int64] | None:
+    """Weighted differences of the tasks' rates as whole multiples of one step; None where that step is too small."""
     common = math.lcm(*{task.samples for task in (*first, *second)})
     if common > _MOST_POINTS:
         return None
-    steps = [b.won * (common // b.samples) - a.won * (common // a.samples) for a, b in zip(first, second, strict=True)]
+    steps = [
+        w * (b.won * (common // b.samples) - a.won * (common // a.samples))
+        for a, b, w in zip(first, second, weights, strict=True)
+    ]
     return np.array(steps, dtype=np.int64) // max(1, math.gcd(*steps))
 
 

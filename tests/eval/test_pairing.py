@@ -4,7 +4,7 @@ import holdergym.eval.compare as comparing
 import numpy as np
 import pytest
 from holdergym.eval.at_k import Attempts
-from holdergym.eval.bootstrap import bootstrap_mean
+from holdergym.eval.bootstrap import bootstrap_mean, bootstrap_rate
 from holdergym.eval.differences import paired_difference
 from holdergym.eval.pairing import NO_PAIR, pair
 from holdergym.eval.significance import mcnemar, paired_permutation
@@ -49,6 +49,27 @@ def test_a_test_that_draws_says_so() -> None:
     few = pair({"a": Attempts(2, 1)}, {"a": Attempts(2, 2)}, tasks=1)
     assert few.test == "paired_permutation"
     assert "draws" not in evidence(comparing.Tested(few, few.p, None), 1)
+
+
+def test_a_task_weighs_as_often_as_it_was_drawn() -> None:
+    """By hand: the first won 1 of 6 episodes, the second 5 of 6; no rate and no difference is the tasks' plain mean."""
+    first = {"a": Attempts(4, 0), "b": Attempts(1, 1), "c": Attempts(1, 0)}
+    second = {"a": Attempts(4, 4), "b": Attempts(1, 0), "c": Attempts(1, 1)}
+    draws = {"a": 4, "b": 1, "c": 1}
+    found = pair(first, second, tasks=3, draws=draws)
+    assert (found.first.value, found.second.value) == pytest.approx((1 / 6, 5 / 6))
+    assert found.difference.value == pytest.approx(4 / 6)
+    # The sums of 4, 1 and 1 with any signs: 6 of the 8 are at least as far from 0 as 4 - 1 + 1.
+    assert found.p.value == pytest.approx(6 / 8)
+    assert found.interval == bootstrap_mean([1.0, -1.0, 1.0], [4, 1, 1])
+
+
+def test_the_interval_of_a_weighted_mean_is_that_of_its_ratio() -> None:
+    """Whole tasks are drawn with their weights, as for the rate of a drawn panel."""
+    rng = np.random.default_rng(2)
+    draws = rng.integers(1, 6, 80)
+    won = rng.binomial(draws, 0.6)
+    assert bootstrap_mean(won / draws, draws)[:2] == pytest.approx(bootstrap_rate(won, draws)[:2], abs=1e-12)
 
 
 def test_only_tasks_that_both_finished_are_compared() -> None:

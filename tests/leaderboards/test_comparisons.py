@@ -48,6 +48,17 @@ def test_warnings(make_run) -> None:
     assert re.search(r"counted as not won instead: \S+ points on 12 tasks, p = \d", text)
 
 
+def test_on_a_drawn_panel_rates_and_their_difference_have_the_same_weights(make_run, panel_of) -> None:
+    panel = panel_of().draw(30, 1)
+    runs = [make_run(name, won=won, panel=panel) for name, won in (("a", 5), ("b", 23))]
+    report = compare_runs(runs)
+    assert {draws for draws in panel.draws} != {1}
+    (comparison,) = report.comparisons
+    for found, won in ((comparison.overall.paired.first, 5), (comparison.overall.paired.second, 23)):
+        assert found.value == pytest.approx(won / 30)
+    assert "(B - A: +60.0 points" in report_as_text(report)
+
+
 def test_runs_on_different_panels_are_both_named(make_run, panel_of) -> None:
     runs = [make_run("a"), make_run("b", panel=panel_of().limit(6)), make_run("c")]
     report = compare_runs(runs, anyway=True)
