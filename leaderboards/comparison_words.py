@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..envs.wording import counted
-from ..eval.compare import Comparison, Discordant, Played, Report, Tested, episode_file
+from ..eval.compare import ALPHA, Comparison, Discordant, Played, Report, Tested, episode_file
 from ..eval.intervals import Interval
 from ..eval.metrics import measure
 from ..eval.pairing import CLUSTER_BOOTSTRAP, DRAWN_PERMUTATION, MCNEMAR, PERMUTATION, TANGO, Paired
@@ -96,6 +96,7 @@ def warnings(comparison: Comparison, first: str, second: str) -> list[str]:
         found.append(f"{counted(overall.left_out, 'task')} left out that {first} or {second} has not finished.")
     if overall.interval_method == CLUSTER_BOOTSTRAP and overall.better_first + overall.better_second < _FEW:
         found.append(f"Fewer than {_FEW} tasks differ: the bootstrap's interval is rough, the p-value is not.")
+    found += disagreement(comparison.overall)
     other = comparison.overall.failed_as_lost
     if other is not None and other.p.defined:
         found.append(
@@ -103,6 +104,27 @@ def warnings(comparison: Comparison, first: str, second: str) -> list[str]:
             f"{points(other.difference)} points on {counted(other.tasks, 'task')}, p = {p_value(other.p)}."
         )
     return found
+
+
+def disagreement(tested: Tested) -> list[str]:
+    """Where interval and test seem to contradict each other: which of them decides, and why."""
+    paired = tested.paired
+    if paired.interval.cause or not paired.p.defined:
+        return []
+    apart = paired.interval.low > 0 or paired.interval.high < 0
+    if apart == tested.different:
+        return []
+    if apart and paired.p.value < ALPHA:
+        return [
+            f"The interval is of this pair alone; after Holm's correction for all pairs (p = "
+            f"{p_value(tested.adjusted_p)}) the two cannot be told apart."
+        ]
+    holds, says = ("leaves out 0", "cannot tell the two apart") if apart else ("holds 0", "tells the two apart")
+    discordant = paired.better_first + paired.better_second
+    return [
+        f"The interval {holds}, the test {says} (p = {p_value(paired.p)}): the test decides. It counts what chance can "
+        f"do, the interval approximates that, and roughly where few tasks differ (here {discordant})."
+    ]
 
 
 def discordant_line(task: Discordant) -> tuple[str, str, str]:

@@ -59,6 +59,30 @@ def test_on_a_drawn_panel_rates_and_their_difference_have_the_same_weights(make_
     assert "(B - A: +60.0 points" in report_as_text(report)
 
 
+def test_where_interval_and_test_disagree_it_says_which_decides(make_run) -> None:
+    """McNemar: 5 of 5 discordant tasks have p = 2 / 2^5; Tango's interval leaves out 0 all the same."""
+    alike = compare_runs([make_run("a", won=6), make_run("b", won=11)])
+    interval = alike.comparisons[0].overall.paired.interval
+    assert interval.low > 0
+    assert "The interval leaves out 0, the test cannot tell the two apart" in report_as_markdown(alike, 3)
+    text = report_as_text(alike)
+    assert "Cannot tell A and B apart" in text
+    assert re.search(r"The interval leaves out 0, .* \(p = 0\.06\d\): the test decides\. .* \(here 5\)", text)
+    for won, agreeing in ((7, "Cannot tell"), (12, "B wins more often")):
+        text = report_as_text(
+            compare_runs([make_run(f"a{won}", won=6 if won == 7 else 3), make_run(f"b{won}", won=won)])
+        )
+        assert agreeing in text
+        assert "the test decides" not in text
+
+
+def test_an_interval_that_only_holm_s_correction_contradicts(make_run) -> None:
+    runs = [make_run("a", won=6), make_run("b", won=12), make_run("c", won=6)]
+    report = compare_runs(runs)
+    assert report.comparisons[0].overall.paired.p.value < 0.05 < report.comparisons[0].overall.adjusted_p.value
+    assert "after Holm's correction for all pairs (p = 0.094) the two cannot be told apart" in report_as_text(report)
+
+
 def test_runs_on_different_panels_are_both_named(make_run, panel_of) -> None:
     runs = [make_run("a"), make_run("b", panel=panel_of().limit(6)), make_run("c")]
     report = compare_runs(runs, anyway=True)
