@@ -76,6 +76,7 @@ class Comparison:
         discordant: Tasks with which they did not do equally well, in the order of the panel.
         mismatches: Conditions that differ, so that a difference may not be the agents'; empty unless that was allowed.
         sampling: Settings of the agents that differ.
+        unfinished: For each run the episodes that it has not finished, of tasks that it has finished others of.
     """
 
     first: int
@@ -85,6 +86,7 @@ class Comparison:
     discordant: tuple[Discordant, ...]
     mismatches: tuple[Mismatch, ...]
     sampling: tuple[Mismatch, ...]
+    unfinished: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,14 @@ class _Table:
                 self.finished[task_id] = Attempts(finished, won)
         self.failed = self.finished != self.played
 
+    def unfinished(self, tasks: Sequence[str]) -> int:
+        """Episodes that were not played, or failed, of tasks of which others were finished."""
+        return sum(
+            self.draws[task_id] * self.run.config.samples - self.finished[task_id].samples
+            for task_id in tasks
+            if task_id in self.finished
+        )
+
     def with_task(self, task_id: str) -> Played:
         results = [result for result in self.episodes[task_id] if result.outcome.finished]
         return Played(
@@ -185,6 +195,7 @@ def _compare(first: _Table, second: _Table, i: int, j: int, differing: tuple[Mis
         ),
         mismatches=differing,
         sampling=sampling_differences(first.run, second.run),
+        unfinished=(first.unfinished(tasks), second.unfinished(tasks)),
     )
 
 

@@ -46,6 +46,7 @@ def _comparison(report: Report, comparison: Comparison) -> dict[str, object]:
         "verdict": verdict(comparison.overall, first.manifest.agent, second.manifest.agent),
         "mismatches": [mismatch._asdict() for mismatch in comparison.mismatches],
         "sampling_differences": [mismatch._asdict() for mismatch in comparison.sampling],
+        "unfinished_episodes": list(comparison.unfinished),
         "overall": _tested(comparison.overall),
         "by_type": {kind: _tested(tested) for kind, tested in comparison.by_type.items()},
         "discordant": [_discordant(first, second, task) for task in comparison.discordant],

@@ -94,6 +94,12 @@ def warnings(comparison: Comparison, first: str, second: str) -> list[str]:
         found.append(f"The agents' settings differ: {'; '.join(plain(str(each)) for each in comparison.sampling)}.")
     if overall.left_out:
         found.append(f"{counted(overall.left_out, 'task')} left out that {first} or {second} has not finished.")
+    for name, unfinished in zip((first, second), comparison.unfinished, strict=True):
+        if unfinished:
+            found.append(
+                f"{counted(unfinished, 'episode')} of {name} not played or failed: "
+                f"{'the task counts' if unfinished == 1 else 'such a task counts'} by the episodes that it finished."
+            )
     if overall.interval_method == CLUSTER_BOOTSTRAP and overall.better_first + overall.better_second < _FEW:
         found.append(f"Fewer than {_FEW} tasks differ: the bootstrap's interval is rough, the p-value is not.")
     found += disagreement(comparison.overall)

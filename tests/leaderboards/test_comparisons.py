@@ -83,6 +83,18 @@ def test_an_interval_that_only_holm_s_correction_contradicts(make_run) -> None:
     assert "after Holm's correction for all pairs (p = 0.094) the two cannot be told apart" in report_as_text(report)
 
 
+@pytest.mark.parametrize(("unplayed", "failed"), [(1, 0), (0, 2)])
+def test_samples_that_are_missing_are_named(make_run, unplayed: int, failed: int) -> None:
+    runs = [make_run("a", samples=2), make_run("b", samples=2, missing=unplayed, failed=failed)]
+    report = compare_runs(runs)
+    words = "1 episode of B not played or failed" if unplayed else "1 task left out that A or B has not finished"
+    assert words in report_as_text(report)
+    assert words in report_as_markdown(report, 3)
+    found = json.loads(report_as_json(report))["comparisons"][0]
+    assert found["unfinished_episodes"] == [0, unplayed]
+    assert "not played or failed" not in report_as_text(compare_runs([runs[0], make_run("c", samples=2)]))
+
+
 def test_runs_on_different_panels_are_both_named(make_run, panel_of) -> None:
     runs = [make_run("a"), make_run("b", panel=panel_of().limit(6)), make_run("c")]
     report = compare_runs(runs, anyway=True)
