@@ -11,6 +11,7 @@ from ..eval.metrics import Metrics
 from ..eval.repeated import Estimate
 from ..eval.spending import Spending
 from ..eval.value import Value
+from .columns import is_household
 from .numbers import plain
 from .rows import Board, Row, sorted_types
 
@@ -20,6 +21,8 @@ def boards_as_csv(boards: Sequence[Board]) -> str:
     types = sorted_types({task_type for board in boards for task_type in board.types})
     at_k = list(dict.fromkeys(name for board in boards for row in board.rows for name in _names_at_k(row)))
     rows = [_record(board, row, types, at_k) for board in boards for row in board.rows]
+    if not any(is_household(board.env) for board in boards):
+        rows = [{name: cell for name, cell in row.items() if name not in _OF_GAMES} for row in rows]
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()
@@ -59,6 +62,8 @@ def _record(board: Board, row: Row, types: Sequence[str], at_k: Sequence[str]) -
     }
     for field in fields(Spending):
         record[field.name] = _number(getattr(row.spending, field.name).value)
+    if not is_household(board.env):
+        record |= dict.fromkeys(_OF_GAMES, "")
     found = {name: estimate for at in overall.at_k for name, estimate in at.estimates.items()}
     for name in at_k:
         estimate = found.get(name, _ABSENT)
@@ -73,6 +78,8 @@ def _record(board: Board, row: Row, types: Sequence[str], at_k: Sequence[str]) -
     return record
 
 
+# What problems of mathematics have no use for.
+_OF_GAMES = ("invalid_command_rate", "path_efficiency", "goal_condition_success_rate")
 _COUNTED = ("finished", "won", "success_rate", "interval_low", "interval_high")
 _ABSENT = Estimate(Value.undefined("not measured"), Interval(math.nan, math.nan, "not measured"))
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from ..envs.wording import counted
 from ..eval.metrics import Metrics
-from .numbers import count, decimal, interval, percent, plain
+from .columns import capitalised, measures, shown_types
+from .numbers import count, interval, percent, plain
 from .rows import Board, Row, type_label
 from .side_tables import SideTable, side_tables
 
@@ -25,8 +26,14 @@ def escape(text: str) -> str:
 
 
 def _board(board: Board) -> str:
-    headers = ["Agent", "n", "Success %", "95% interval", *(escape(type_label(kind)) for kind in board.types)]
-    headers += ["Steps", "Invalid %", "Path eff.", "Run"]
+    headers = [
+        "Agent",
+        "n",
+        "Success %",
+        "95% interval",
+        *(escape(type_label(kind)) for kind in shown_types(board.types)),
+    ]
+    headers += [*(capitalised(column.header) for column in measures(board.env)), "Run"]
     lines = [
         f"**{escape(board.env)}, panel {escape(board.panel)}**: {counted(board.size, 'task')}, "
         f"sha256 `{board.panel_sha256[:12]}`" + (f", dialect {escape(board.dialect)}" if board.dialect else ""),
@@ -59,10 +66,8 @@ def _cells(board: Board, row: Row) -> list[str]:
         str(overall.finished),
         percent(overall.success_rate),
         interval(overall.interval),
-        *(_type_cell(row.by_type[task_type]) for task_type in board.types),
-        decimal(overall.mean_steps, 1),
-        percent(overall.invalid_command_rate),
-        decimal(overall.path_efficiency, 2),
+        *(_type_cell(row.by_type[task_type]) for task_type in shown_types(board.types)),
+        *(column.cell(overall) for column in measures(board.env)),
         escape(row.run),
     ]
 

@@ -5,7 +5,8 @@ from html import escape
 
 from ..envs.wording import counted
 from ..eval.metrics import Metrics
-from .numbers import count, decimal, interval, percent, plain
+from .columns import capitalised, measures, shown_types
+from .numbers import count, interval, percent, plain
 from .rows import Board, Row, type_label
 from .side_tables import SideTable, side_tables
 
@@ -42,7 +43,8 @@ def boards_as_html(boards: Sequence[Board]) -> str:
 
 
 def _section(board: Board) -> str:
-    headers = ["Agent", "Success %", *map(type_label, board.types), "Steps", "Invalid %", "Path eff.", "Run"]
+    played = [capitalised(column.header) for column in measures(board.env)]
+    headers = ["Agent", "Success %", *map(type_label, shown_types(board.types)), *played, "Run"]
     head = "".join(f'<th scope="col">{_safe(header)}</th>' for header in headers)
     body = "\n".join(f"<tr>{_cells(board, row)}</tr>" for row in board.rows)
     notes = "\n".join(
@@ -71,13 +73,8 @@ def _side(table: SideTable) -> str:
 
 def _cells(board: Board, row: Row) -> str:
     overall = row.overall
-    rates = [_rate(overall), *(_rate(row.by_type[task_type]) for task_type in board.types)]
-    rest = [
-        decimal(overall.mean_steps, 1),
-        percent(overall.invalid_command_rate),
-        decimal(overall.path_efficiency, 2),
-        _safe(row.run),
-    ]
+    rates = [_rate(overall), *(_rate(row.by_type[task_type]) for task_type in shown_types(board.types))]
+    rest = [*(column.cell(overall) for column in measures(board.env)), _safe(row.run)]
     agent = f'<td title="{_safe(row.agent_fingerprint)}">{_safe(row.agent)}</td>'
     return agent + "".join(f"<td>{cell}</td>" for cell in [*rates, *rest])
 

@@ -7,7 +7,8 @@ from ..eval.bootstrap import FEW
 from ..eval.failures import failure_lines
 from ..eval.metrics import WILSON, Metrics
 from ..eval.run import Run
-from .numbers import count, decimal, interval, percent, plain
+from .columns import Column, measures, shown_types
+from .numbers import count, interval, percent, plain
 from .rows import Board, Row, build_boards, sorted_types, type_label
 from .side_tables import SideTable, side_tables
 
@@ -23,10 +24,12 @@ def run_as_text(run: Run) -> str:
 
     (board,) = build_boards([run])
     overall, by_type = board.rows[0].overall, board.rows[0].by_type
-    named = [(type_label(task_type), by_type[task_type]) for task_type in sorted_types(by_type)]
-    rows = [[name, *_cells(metrics)] for name, metrics in [*named, ("all", overall)]]
-    headers = ["type", "won", "rate %", "95% interval", "steps", "invalid %", "path eff.", "goal cond. %"]
-    table = tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 7))
+    columns = measures(run.config.env, with_goals=True)
+    named = [(plain(type_label(task_type)), by_type[task_type]) for task_type in sorted_types(by_type)]
+    total = [("all types" if "all" in by_type else "all", overall)] if len(named) > 1 else []
+    rows = [[name, *_cells(metrics, columns)] for name, metrics in [*named, *total]]
+    headers = ["type", "won", "rate %", "95% interval", *(column.header for column in columns)]
+    table = tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * (len(headers) - 1)))
     lines = [heading(run.config.env, run.panel.label, len(run.panel.tasks), run.panel.sha256), "", table]
     if overall.failed:
         failed = f"{overall.failed} of {overall.expected} episodes failed (error or timeout)"
@@ -66,7 +69,8 @@ def heading(env: str, panel: str, size: int, sha256: str) -> str:
 def _board_as_text(board: Board) -> str:
     from tabulate import tabulate
 
-    headers = ["agent", "success % (95%)", *map(type_label, board.types), "steps", "invalid %", "path eff.", "run"]
+    types = [plain(type_label(kind)) for kind in shown_types(board.types)]
+    headers = ["agent", "success % (95%)", *types, *(column.header for column in measures(board.env)), "run"]
     rows = [_row(board, row) for row in board.rows]
     align = ("left", "left", *["right"] * (len(headers) - 3), "left")
     lines = [
@@ -85,24 +89,16 @@ def _board_as_text(board: Board) -> str:
 
 def _row(board: Board, row: Row) -> list[str]:
     overall = row.overall
+    of_types = [row.by_type[kind] for kind in shown_types(board.types)]
     return [
         plain(row.agent),
         f"{percent(overall.success_rate)} {interval(overall.interval)}\n{count(overall)}",
-        *(f"{count(row.by_type[kind])}\n{interval(row.by_type[kind].interval, 0)}" for kind in board.types),
-        decimal(overall.mean_steps, 1),
-        percent(overall.invalid_command_rate),
-        decimal(overall.path_efficiency, 2),
+        *(f"{count(metrics)}\n{interval(metrics.interval, 0)}" for metrics in of_types),
+        *(column.cell(overall) for column in measures(board.env)),
         plain(row.run),
     ]
 
 
-def _cells(metrics: Metrics) -> list[str]:
-    return [
-        count(metrics),
-        percent(metrics.success_rate),
-        interval(metrics.interval),
-        decimal(metrics.mean_steps, 1),
-        percent(metrics.invalid_command_rate),
-        decimal(metrics.path_efficiency, 2),
-        percent(metrics.goal_condition_success_rate),
-    ]
+def _cells(metrics: Metrics, columns: Sequence[Column]) -> list[str]:
+    rate = [count(metrics), percent(metrics.success_rate), interval(metrics.interval)]
+    return rate + [column.cell(metrics) for column in columns]

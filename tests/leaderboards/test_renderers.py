@@ -4,6 +4,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from holdergym.envs.panel import Panel
+from holdergym.envs.task import Task
 from holdergym.eval.intervals import wilson
 from holdergym.leaderboards.csv_file import boards_as_csv
 from holdergym.leaderboards.markdown import boards_as_markdown, escape
@@ -68,6 +70,44 @@ def test_text_of_one_run_by_type(make_run) -> None:
     assert rows["Pick"][:2] == ["1/3", "33.3"]
     assert "2 of 12 episodes failed" in text
     assert "incomplete: 1 of 12 episodes are missing" in text
+
+
+def problems_of(*types: str) -> Panel:
+    return Panel.of("sums", [Task(f"math/sums/p{i}", kind, f"{i:064x}") for i, kind in enumerate(types)])
+
+
+def test_a_panel_of_one_type_has_one_row(make_run) -> None:
+    for kind in ("all", "algebra"):
+        text = run_as_text(make_run(kind, env="math", engine=None, panel=problems_of(kind, kind), won=1))
+        assert [line.split()[0] for line in text.splitlines() if "1/2" in line] == [kind]
+    (board,) = build_boards([make_run("b", env="math", engine=None, panel=problems_of("all", "all"), won=1)])
+    assert boards_as_text([board]).splitlines()[2].split() == ["agent", "success", "%", "(95%)", "steps", "run"]
+    assert "| Agent | n | Success % | 95% interval | Steps | Run |" in boards_as_markdown([board])
+    assert Tables(boards_as_html([board])).rows[0] == ["Agent", "Success %", "Steps", "Run"]
+    text = run_as_text(make_run("c", env="math", engine=None, panel=problems_of("all", "algebra"), won=1))
+    assert re.findall(r"^(all.*?) +\d/", text, re.MULTILINE) == ["all", "all types"]
+
+
+def test_measures_of_games_are_left_out_of_mathematics(make_run) -> None:
+    run = make_run("m", env="math", engine=None, panel=problems_of("algebra", "geometry"), won=1)
+    boards = build_boards([run])
+    csv_of_both = boards_as_csv([*boards, *build_boards([make_run("games")])])
+    for text in (run_as_text(run), boards_as_text(boards), boards_as_markdown(boards), boards_as_html(boards)):
+        assert not re.search("invalid|path.eff|goal", text, re.IGNORECASE)
+        assert "geometry" in text
+    assert not re.search("invalid|path_eff|goal", boards_as_csv(boards))
+    problems, games = csv.DictReader(io.StringIO(csv_of_both))
+    for name in ("invalid_command_rate", "path_efficiency", "goal_condition_success_rate"):
+        assert problems[name] == ""
+        assert games[name] != ""
+
+
+def test_types_with_control_characters_stay_in_line(make_run) -> None:
+    run = make_run("x", env="math", engine=None, panel=problems_of("a\x1b[31m", "a\nb", "\u202ez"), won=1)
+    table = [line for line in run_as_text(run).splitlines() if re.search(r"\d/\d", line)]
+    assert len(table) == 4
+    assert len(set(map(len, table))) == 1
+    assert all(line.isprintable() for line in boards_as_text(build_boards([run])).splitlines())
 
 
 def test_undefined_numbers_are_a_dash(make_run) -> None:
