@@ -14,10 +14,12 @@ from ..envs.math.problem import ProblemError
 from ..envs.math.problems import BUILTIN_PANELS, open_problems, panel_names
 from ..envs.math.published import PUBLISHED
 from .paths import PATH
-from .terminal import echo
+from .terminal import echo, visible
 
 _SHOWN = 5
 _CHARACTERS = 200
+_TYPE_CHARACTERS = 22
+_ALIGNED = ("left", "right", "left", "left")
 
 
 @click.group()
@@ -41,7 +43,7 @@ def list_(data: Path | None, panels: tuple[str, ...]) -> None:
       holdergym problems list --panel builtin_valid
     """
     names = panels or (panel_names(data) if data else BUILTIN_PANELS)
-    rows, failed = [], []
+    rows, remarks, failed = [], [], []
     for name in names:
         try:
             problems = open_problems(name, None if name in BUILTIN_PANELS else data)
@@ -49,11 +51,14 @@ def list_(data: Path | None, panels: tuple[str, ...]) -> None:
             failed.append(str(error))
             continue
         types = Counter(task.type for task in problems.panel.tasks)
-        largest = ", ".join(f"{kind} {count}" for kind, count in types.most_common(3))
-        remark = PUBLISHED[name].remark if name in PUBLISHED else ""
-        rows.append([name, str(len(problems)), problems.panel.sha256[:16], largest, remark])
+        shown = visible(name)
+        rows.append([shown, str(len(problems)), problems.panel.sha256[:16], _largest(types)])
+        if name in PUBLISHED and PUBLISHED[name].remark:
+            remarks.append(f"{shown}: {PUBLISHED[name].remark}")
     if rows:
-        echo(tabulate(rows, ["panel", "problems", "sha256", "types", "remark"], disable_numparse=True))
+        echo(tabulate(rows, ["panel", "problems", "sha256", "types"], disable_numparse=True, colalign=_ALIGNED))
+    for remark in ["", *remarks] if remarks else []:
+        echo(remark)
     for message in failed[:-1]:
         echo(message, err=True)
     if failed:
@@ -84,6 +89,17 @@ def check(file: Path, against: tuple[Path, ...], show_all: bool, workers: int) -
         report = check_file(file, against, grader)
     _print(report, None if show_all else _SHOWN)
     return 0 if report.clean else 1
+
+
+def _largest(types: Counter[str]) -> str:
+    """The largest types with their counts, as many as a line of a terminal has room for."""
+    parts = [f"{_short(visible(' '.join(kind.split())))} {count}" for kind, count in types.most_common(2)]
+    others = len(types) - len(parts)
+    return ", ".join(parts) + (f", {others} more" if others else "")
+
+
+def _short(kind: str) -> str:
+    return kind if len(kind) <= _TYPE_CHARACTERS else f"{kind[: _TYPE_CHARACTERS - 1].rstrip()}…"
 
 
 def _print(report: FileReport, shown: int | None) -> None:

@@ -251,6 +251,16 @@ def test_check_finds_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture
         assert line in out
 
 
+def test_a_list_of_panels_fits_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = [f"Introduction to \x1b[1m the {n}th part of it" for n in range(9)]
+    _write(tmp_path / "long.jsonl", [{"problem": f"{k}?", "answer": "1", "subject": k} for k in kinds])
+    with pytest.raises(SystemExit):
+        main(["problems", "list", "--data", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert "7 more" in lines[-1]
+
+
 def test_check_prints_a_long_gold_in_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("math_verify", reason="needs the extra `math`")
     path = _write(tmp_path / "long.jsonl", [{"id": "long", "problem": "1+1?", "answer": "x+" * 50_000}])
