@@ -8,7 +8,7 @@ from ..eval.metrics import FAILURE_RULE
 from ..eval.pairing import Paired
 from ..eval.run import Run
 from ..eval.value import Value
-from .comparison_words import verdict
+from .comparison_words import letter, verdict
 
 SCHEMA = 1
 
@@ -20,14 +20,15 @@ def report_as_json(report: Report) -> str:
         "failure_rule": FAILURE_RULE,
         "alpha": ALPHA,
         "correction": "holm",
-        "runs": [_run(run) for run in report.runs],
+        "runs": [_run(letter(number), run) for number, run in enumerate(report.runs)],
         "comparisons": [_comparison(report, comparison) for comparison in report.comparisons],
     }
     return json.dumps(record, indent=2, allow_nan=False) + "\n"
 
 
-def _run(run: Run) -> dict[str, object]:
+def _run(name: str, run: Run) -> dict[str, object]:
     return {
+        "letter": name,
         "folder": str(run.folder),
         "agent": run.manifest.agent,
         "agent_fingerprint": run.manifest.agent_fingerprint,
@@ -43,7 +44,7 @@ def _comparison(report: Report, comparison: Comparison) -> dict[str, object]:
     return {
         "first": comparison.first,
         "second": comparison.second,
-        "verdict": verdict(comparison.overall, first.manifest.agent, second.manifest.agent),
+        "verdict": verdict(comparison.overall, letter(comparison.first), letter(comparison.second)),
         "mismatches": [mismatch._asdict() for mismatch in comparison.mismatches],
         "sampling_differences": [mismatch._asdict() for mismatch in comparison.sampling],
         "unfinished_episodes": list(comparison.unfinished),

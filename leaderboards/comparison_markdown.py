@@ -18,6 +18,7 @@ from .comparison_words import (
     points,
     rate_of,
     verdict,
+    verdict_in_a_word,
     warnings,
 )
 from .markdown import escape
@@ -62,7 +63,7 @@ def _comparison(report: Report, comparison: Comparison, pairs: int, shown: int) 
     found = warnings(comparison, first, second)
     lines += ["", *(f"- {escape(warning)}" for warning in found)] if found else []
     headers = ["Type", "Tasks", f"{first} %", f"{second} %", f"{second} - {first}", "95% interval"]
-    headers += [f"{first} better", f"{second} better", "p", "p (Holm)"]
+    headers += [f"{first} better", f"{second} better", "p", "p (Holm)", "Verdict"]
     kinds = sorted_types(comparison.by_type)
     rows = [_type_row(escape(type_label(kind)), comparison.by_type[kind]) for kind in kinds]
     lines += ["", *_table(headers, rows, left=1)]
@@ -84,10 +85,13 @@ def _type_row(name: str, tested: Tested) -> list[str]:
         str(paired.better_second),
         p_value(paired.p),
         p_value(tested.adjusted_p),
+        verdict_in_a_word(tested),
     ]
 
 
 def _discordant(report: Report, comparison: Comparison, found: Sequence[Discordant], shown: int) -> list[str]:
+    if not shown:
+        return [f"Discordant tasks: {len(found)}, not listed."]
     first, second = letter(comparison.first), letter(comparison.second)
     rows = []
     for task in found[:shown]:

@@ -18,6 +18,7 @@ from .comparison_words import (
     rate_of,
     split,
     verdict,
+    verdict_in_a_word,
     warnings,
 )
 from .numbers import percent, plain
@@ -91,7 +92,7 @@ def _type_row(name: str, tested: Tested) -> list[str]:
         str(paired.better_second),
         p_value(paired.p),
         p_value(tested.adjusted_p),
-        "different" if tested.different else "cannot tell apart" if paired.p.defined else "",
+        verdict_in_a_word(tested),
     ]
 
 

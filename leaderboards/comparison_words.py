@@ -60,6 +60,11 @@ def verdict(tested: Tested, first: str, second: str) -> str:
     return f"{better} wins more often than {other} ({second} - {first}: {found})."
 
 
+def verdict_in_a_word(tested: Tested) -> str:
+    """The verdict as a table has room for it; empty where there is none."""
+    return "different" if tested.different else "cannot tell apart" if tested.paired.p.defined else ""
+
+
 def evidence(tested: Tested, pairs: int) -> str:
     """Test and p-value, corrected where there are several pairs, and how the interval was made."""
     paired = tested.paired

@@ -119,6 +119,19 @@ def test_markdown_is_a_table_for_each_pair(make_run) -> None:
     assert "4 more are not listed." in lines
 
 
+def test_markdown_has_the_verdict_of_each_task_type_and_no_empty_table(report) -> None:
+    text = report_as_markdown(report, 0)
+    assert re.search(r"^\| Pick \| 4 \| 25\.0 \| 100\.0 \|.*\| 0\.750 \| cannot tell apart \|$", text, re.MULTILINE)
+    assert text.endswith("\nDiscordant tasks: 9, not listed.\n")
+    assert "| Discordant tasks" not in text
+
+
+def test_json_of_two_runs_of_one_agent_says_which_is_which(make_run) -> None:
+    found = json.loads(report_as_json(compare_runs([make_run("a", won=3), make_run("b", won=12)])))
+    assert [run["letter"] for run in found["runs"]] == ["A", "B"]
+    assert found["comparisons"][0]["verdict"].startswith("B wins more often than A (B - A: +75.0 points")
+
+
 def test_json_has_everything_in_full(report) -> None:
     found = json.loads(report_as_json(report), parse_constant=pytest.fail)
     (comparison,) = found["comparisons"]
