@@ -49,10 +49,10 @@ def test_the_steps_follow_each_other_and_are_gone_on_with(settings: Quick, tmp_p
     assert run_quick(settings) == best
 
 
-def test_units_are_trajectories_and_p_falls_from_1_to_minus_1(tmp_path: Path) -> None:
+def test_every_episode_has_one_vote_and_p_falls_from_1_to_minus_1(tmp_path: Path) -> None:
     training = quick_settings(tmp_path).train
     aggregation = training.method.aggregation
-    assert aggregation.per == "trajectory"
+    assert (aggregation.per, training.method.reduction.over) == ("turn", "trajectories")
     assert (aggregation.exponent.high, aggregation.exponent.low) == (1.0, -1.0)  # type: ignore[union-attr]
     assert aggregation.exponent.rounds == training.rounds  # type: ignore[union-attr]
 
