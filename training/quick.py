@@ -37,9 +37,9 @@ def quick_settings(out: Path, env: Literal["alfworld"] = "alfworld", *, seed: in
     """The settings of the recipe.
 
     Every episode has one vote. Without that the many turns of lost episodes outweigh the few of won ones, and the
-    policy unlearns (measured: success in training fell from 61 % to 50 % in 12 rounds). Turns are the units, so that the
-    clip holds each of them: with trajectories as units single tokens of lost episodes fell without bound (k3 divergence
-    of a round from 0.02 to 21).
+    policy unlearns (measured: success in training fell from 61 % to 50 % in 12 rounds). Turns are the units, so that
+    the clip holds each of them: with trajectories as units single tokens of lost episodes fell without bound (k3
+    divergence of a round from 0.02 to 21).
 
     Args:
         out: Folder in which each step has a folder of its own.
