@@ -60,7 +60,7 @@ function typeTable() {
       cells.map((metrics) => make("td", {}, percent(metrics.rate))),
       make("td", { class: "wide" }, cells.map((metrics, run) => intervalBar(metrics, RUN_MARKS[run]))),
       !comparing && make("td", {}, intervalText(cells[0])),
-      cells.map((metrics) => make("td", {}, metrics.steps === null ? "–" : metrics.steps.toFixed(1))),
+      cells.map((metrics) => make("td", {}, metrics.steps === null ? "–" : fixed(metrics.steps, 1))),
       cells.map((metrics) => make("td", {}, percent(metrics.invalid))));
   });
   return make("div", { class: "scroll" }, make("table", {}, make("caption", {}, "By task type"),

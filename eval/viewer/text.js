@@ -34,7 +34,16 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const percent = (share, digits = 1) => share === null ? "–" : (100 * share).toFixed(digits);
+// A number with so many decimals as Python's tables have it: halfway between two the even one, where toFixed takes the
+// larger. Forty more digits tell what is halfway from what is nearly so.
+function fixed(number, digits) {
+  const text = number.toFixed(digits);
+  const dropped = number.toFixed(digits + 40).slice(-40);
+  if (!/^50*$/.test(dropped) || Number(text.at(-1)) % 2 === 0) return text;
+  return number.toFixed(digits + 1).slice(0, digits === 0 ? -2 : -1);
+}
+
+const percent = (share, digits = 1) => share === null ? "–" : fixed(100 * share, digits);
 const counted = (count, one, many = one + "s") => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 // Marks what was searched for, without touching the page's elements.

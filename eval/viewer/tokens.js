@@ -69,6 +69,6 @@ function tokensLine(turn) {
     parts.push(`perplexity ${Math.exp(mean).toFixed(2)}`);
   }
   if (turn.finish === "length") parts.push("cut by the token limit");
-  if (turn.seconds !== undefined) parts.push(`${turn.seconds.toFixed(1)} s`);
+  if (turn.seconds !== undefined) parts.push(`${fixed(turn.seconds, 1)} s`);
   return parts.join(" · ");
 }

@@ -4,6 +4,7 @@ import json
 import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,25 @@ def test_it_opens_from_disk_without_a_complaint_or_the_network(played: dict[str,
     assert complaints == []
     assert all(url.startswith("file:") and url.endswith("view.html") for url in requests)
     assert len(requests) == 1
+
+
+def test_numbers_are_rounded_as_the_tables_round_them(played: dict[str, Path], open_page: OpenPage) -> None:
+    """5 of 16 are 31.25 %: 31.2 for Python, 31.3 for toFixed."""
+    page, _, _ = open_page(played["random"])
+    source = (files("holdergym.eval.viewer") / "text.js").read_text(encoding="utf-8")
+
+    def shown(expression: str, numbers: list[float]) -> list[str]:
+        text = page.evaluate(
+            f"(numbers) => {{ {source}\n return JSON.stringify(numbers.map({expression})); }}", numbers
+        )
+        return json.loads(text)
+
+    shares = sorted({won / total for total in range(1, 161) for won in range(total + 1)})
+    assert shown("(share) => percent(share)", shares) == [f"{100 * share:.1f}" for share in shares]
+    assert shown("(share) => percent(share, 0)", shares) == [f"{100 * share:.0f}" for share in shares]
+    assert shown("(steps) => fixed(steps, 1)", [7.25, 7.35, 0.05, 99.95]) == ["7.2", "7.3", "0.1", "100.0"]
+    assert shown("(number) => percent(number)", [5 / 16]) == ["31.2"]
+    assert shown("(number) => (100 * number).toFixed(1)", [5 / 16]) == ["31.3"]
 
 
 def test_the_policy_stops_what_would_reach_the_network(played: dict[str, Path], open_page: OpenPage) -> None:
