@@ -46,6 +46,7 @@ def _board(board: Board) -> str:
     ]
     for table in side_tables(board):
         lines += ["", f"{escape(table.title)}:", "", *_side(table)]
+        lines += ["", *(f"- {escape(note)}" for note in table.notes)] if table.notes else []
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 

@@ -68,6 +68,7 @@ def _side(table: SideTable) -> str:
     return (
         f'<h3>{_safe(table.title)}</h3>\n<div class="scroll"><table class="side">\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
+        + "".join(f"\n<p>{_safe(note)}</p>" for note in table.notes)
     )
 
 

@@ -17,12 +17,14 @@ class SideTable(NamedTuple):
         left: How many of its first columns hold names.
         headers: Names of its columns.
         rows: Its cells.
+        notes: Why cells are undefined, a line each.
     """
 
     title: str
     left: int
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
 
 
 def side_tables(board: Board) -> list[SideTable]:
@@ -37,7 +39,17 @@ def _at_k(board: Board) -> SideTable:
         for row in board.rows
         for at in row.overall.at_k
     ]
-    return SideTable("k samples of each task, % (95%)", 2, ("agent", "run", "k", *shown), tuple(rows))
+    notes = tuple(note for row in board.rows for note in _why_undefined(row))
+    return SideTable("k samples of each task, % (95%)", 2, ("agent", "run", "k", *shown), tuple(rows), notes)
+
+
+def _why_undefined(row: Row) -> list[str]:
+    """From which k on nothing is defined, as some task has too few finished samples for it."""
+    for at in row.overall.at_k:
+        value = at.estimates[_of("pass@k", at.k)].value
+        if not value.defined:
+            return [f"{plain(row.agent)} ({plain(row.run)}): undefined from k = {at.k} on, as {value.cause}"]
+    return []
 
 
 def _has(row: Row, name: str) -> bool:

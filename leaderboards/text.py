@@ -58,7 +58,8 @@ def _side(table: SideTable, *, with_names: bool) -> str:
     first = 0 if with_names else table.left
     align = ["left"] * (table.left - first) + ["right"] * (len(table.headers) - table.left)
     rows = [row[first:] for row in table.rows]
-    return f"{table.title}\n\n" + tabulate(rows, table.headers[first:], disable_numparse=True, colalign=align)
+    text = tabulate(rows, table.headers[first:], disable_numparse=True, colalign=align)
+    return "\n".join([f"{table.title}\n", text, *table.notes])
 
 
 def heading(env: str, panel: str, size: int, sha256: str) -> str:
