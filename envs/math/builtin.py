@@ -19,6 +19,7 @@ from .problems import Problems
 
 Split = Literal["train", "valid"]
 LEVELS = 10
+_ALL_LEVELS: Final = tuple([level / (LEVELS - 1) for level in range(LEVELS)])
 _VALID_SHARE = 5
 """One statement in so many belongs to the validation panel."""
 
@@ -28,7 +29,7 @@ class _Recipe(NamedTuple):
     first_seed: int
     size: int
     families: tuple[str, ...] = ("sum", "difference", "product", "brackets", "linear_equation")
-    difficulties: tuple[float, ...] = tuple(level / (LEVELS - 1) for level in range(LEVELS))
+    difficulties: tuple[float, ...] = _ALL_LEVELS
 
 
 _SMALL: Final = (("sum", "difference"), (0.15, 0.18, 0.21, 0.24))

@@ -136,8 +136,8 @@ def make_tokenizer(world: World) -> "PreTrainedTokenizerBase":
     special = [UNKNOWN, END, PADDING, *_ROLES.values()]
     numbers = {word: number for number, word in enumerate([*special, *words(world)])}
     tokenizer = Tokenizer(models.WordLevel(numbers, unk_token=UNKNOWN))
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(PATTERN[world]), "isolated")  # type: ignore[assignment]
-    tokenizer.decoder = decoders.Fuse()  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(PATTERN[world]), "isolated")
+    tokenizer.decoder = decoders.Fuse()
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         unk_token=UNKNOWN,
