@@ -15,21 +15,23 @@ class Usage:
 
     Attributes:
         prompt: Tokens of the prompts.
-        cached: How many of them were not computed again, because an earlier prompt began with them.
+        cached: How many of them were not computed again, because an earlier prompt began with them; None where a server
+            does not say.
         generated: Tokens of the responses.
     """
 
     prompt: int = 0
-    cached: int = 0
+    cached: int | None = 0
     generated: int = 0
 
     @classmethod
     def total(cls, usages: Iterable["Usage"]) -> "Usage":
-        """The sum."""
-        prompt = cached = generated = 0
+        """The sum; what is not known of one is not known of all."""
+        prompt = generated = 0
+        cached: int | None = 0
         for usage in usages:
             prompt += usage.prompt
-            cached += usage.cached
+            cached = None if cached is None or usage.cached is None else cached + usage.cached
             generated += usage.generated
         return cls(prompt, cached, generated)
 
@@ -49,7 +51,7 @@ class Prices:
     generated: Annotated[float, Field(ge=0)] = 0.0
 
     def cost(self, usage: Usage) -> float:
-        """What so many tokens cost."""
-        cached = self.prompt if self.cached is None else self.cached
-        computed = usage.prompt - usage.cached
-        return (computed * self.prompt + usage.cached * cached + usage.generated * self.generated) / _PER
+        """What so many tokens cost; at most, where it is not known how many were cached."""
+        price = self.prompt if self.cached is None else self.cached
+        cached = usage.cached or 0
+        return ((usage.prompt - cached) * self.prompt + cached * price + usage.generated * self.generated) / _PER

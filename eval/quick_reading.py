@@ -40,7 +40,7 @@ class _Turn(TypedDict):
     unparsable: NotRequired[bool]
     remarks: NotRequired[list[str]]
     snapped_from: NotRequired[str]
-    usage: NotRequired[Annotated[list[_Count], Field(min_length=3, max_length=3)]]
+    usage: NotRequired[tuple[_Count, _Count | None, _Count]]
     prompt_from: NotRequired[_Count]
     prompt_ids: NotRequired[list[int]]
     response_ids: NotRequired[list[int]]
@@ -150,7 +150,8 @@ def _tokens_fit(turns: list[_Turn]) -> bool:
 
 
 def _replies(turns: list[_Turn]) -> _Replies:
-    unparsable = cut = replies = counted = prompt = cached = generated = 0
+    unparsable = cut = replies = counted = prompt = generated = 0
+    cached: int | None = 0
     for turn in turns:
         if "reply" in turn:
             replies += 1
@@ -160,7 +161,7 @@ def _replies(turns: list[_Turn]) -> _Replies:
         if usage is not None:
             counted += 1
             prompt += usage[0]
-            cached += usage[1]
+            cached = None if cached is None or usage[1] is None else cached + usage[1]
             generated += usage[2]
     usage_known = counted and counted >= replies
     return _Replies(replies, unparsable, cut, Usage(prompt, cached, generated) if usage_known else None)

@@ -14,6 +14,7 @@ from .results import Result
 from .value import Value, ratio
 
 NO_PRICES = "no prices are given for its model"
+CACHED_NOT_COUNTED = "the server does not say how many prompt tokens were cached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +23,14 @@ class Spending:
 
     Attributes:
         prompt_tokens: Tokens of all prompts, an episode; cached ones included.
-        cached_share: Share of them that were not computed again.
+        cached_share: Share of them that were not computed again, where the server tells.
         generated_tokens: Tokens of all replies, an episode.
         generated_tokens_per_success: Tokens of all replies / episodes won.
         agent_seconds: Seconds of waiting for the agent, an episode. Of episodes that are played at once each waits for
             itself, so that their sum may be more than the run took.
         env_seconds: Seconds of waiting for the environment, an episode.
-        cost: Of all episodes, in the currency of the prices. Of an episode that failed and was played again only the
-            last attempt is counted.
+        cost: Of all episodes, in the currency of the prices; as if nothing was cached where a server does not tell. Of
+            an episode that failed and was played again only the last attempt is counted.
         cost_per_success: Cost / episodes won.
     """
 
@@ -54,14 +55,13 @@ def spending(results: Sequence[Result], prices: Prices | None = None) -> Spendin
     episodes = len(finished)
     won = sum(result.outcome is Outcome.WON for result in finished)
     usage, cause = _usage(finished)
-    prompt, cached, generated = (
-        Value(float(number)) if cause == "" else Value.undefined(cause)
-        for number in (usage.prompt, usage.cached, usage.generated)
+    prompt, generated = (
+        Value(float(number)) if cause == "" else Value.undefined(cause) for number in (usage.prompt, usage.generated)
     )
     cost = _cost(results, prices)
     return Spending(
         prompt_tokens=per(prompt, episodes, NOTHING_FINISHED),
-        cached_share=ratio(cached.value, prompt.value, NO_REPLY) if prompt.defined else prompt,
+        cached_share=_cached_share(usage, prompt),
         generated_tokens=per(generated, episodes, NOTHING_FINISHED),
         generated_tokens_per_success=per(generated, won, NOTHING_WON),
         agent_seconds=ratio(math.fsum(result.agent_seconds for result in finished), episodes, NOTHING_FINISHED),
@@ -69,6 +69,12 @@ def spending(results: Sequence[Result], prices: Prices | None = None) -> Spendin
         cost=cost,
         cost_per_success=per(cost, won, NOTHING_WON),
     )
+
+
+def _cached_share(usage: Usage, prompt: Value) -> Value:
+    if not prompt.defined:
+        return prompt
+    return Value.undefined(CACHED_NOT_COUNTED) if usage.cached is None else ratio(usage.cached, usage.prompt, NO_REPLY)
 
 
 def _cost(results: Sequence[Result], prices: Prices | None) -> Value:

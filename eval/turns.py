@@ -116,12 +116,17 @@ def _prompt_ids(record: dict[str, object], before: tuple[int, ...]) -> tuple[int
 
 
 def _usage(record: dict[str, object]) -> Usage | None:
-    counts = values_of(record, "usage", int)
-    if counts is None:
+    if "usage" not in record:
         return None
-    if len(counts) != 3 or min(counts) < 0:
-        raise EpisodeFormatError("the field 'usage' does not hold three counts")
-    return Usage(*counts)
+    match field_of(record, "usage", list):
+        case [prompt, cached, generated] if _is_count(prompt) and _is_count(generated):
+            if cached is None or _is_count(cached):
+                return Usage(prompt, cached, generated)
+    raise EpisodeFormatError("the field 'usage' does not hold three counts, of which the second may be null")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _shortest(value: float) -> float:

@@ -228,9 +228,9 @@ def _usage(value: object) -> Usage | None:
         return None
     details = value.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    counts = [_count(value.get("prompt_tokens")), _count(cached or 0), _count(value.get("completion_tokens"))]
-    known = [count for count in counts if count is not None]
-    return Usage(*known) if len(known) == len(counts) else None
+    prompt, generated = _count(value.get("prompt_tokens")), _count(value.get("completion_tokens"))
+    # Most servers leave it out; that is not the same as none.
+    return None if prompt is None or generated is None else Usage(prompt, _count(cached), generated)
 
 
 def _count(value: object) -> int | None:

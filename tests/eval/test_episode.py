@@ -51,7 +51,7 @@ def turns(draw: st.DrawFn, before: tuple[int, ...] = ()) -> Turn:
         unparsable=draw(st.booleans()),
         remarks=draw(st.sampled_from([(), ("no_action", "chinese")])),
         snapped_from=draw(st.none() | texts),
-        usage=draw(st.none() | st.builds(Usage, counts, counts, counts)),
+        usage=draw(st.none() | st.builds(Usage, counts, st.none() | counts, counts)),
     )
 
 

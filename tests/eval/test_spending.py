@@ -10,7 +10,7 @@ from holdergym.envs.errors import ConfigError
 from holdergym.eval.metrics import NO_REPLY, NOT_COUNTED, NOTHING_FINISHED, NOTHING_WON
 from holdergym.eval.prices import read_prices
 from holdergym.eval.results import Result
-from holdergym.eval.spending import NO_PRICES, spending
+from holdergym.eval.spending import CACHED_NOT_COUNTED, NO_PRICES, spending
 
 EPISODE = Result(
     "t/0", "pick", 0, Outcome.WON, 5, 0, None, 1.0, replies=5, usage=Usage(1000, 400, 50), agent_seconds=2.0,
@@ -35,6 +35,17 @@ def test_finished_episodes_are_added_up_and_failed_ones_cost_too() -> None:
     assert failed.cost.value == pytest.approx(1.0)
     assert failed.prompt_tokens.cause == NO_REPLY
     assert failed.cost_per_success.cause == NOTHING_WON
+
+
+def test_a_server_that_does_not_tell_what_was_cached_has_no_share_of_it() -> None:
+    told, untold = EPISODE, replace(EPISODE, usage=Usage(1000, None, 50))
+    for results in ([untold], [told, untold], [untold, told]):
+        found = spending(results, Prices(prompt=1.0, cached=0.1, generated=10.0))
+        assert found.cached_share.cause == CACHED_NOT_COUNTED
+        assert found.prompt_tokens.value == 1000
+        assert found.cost.defined
+    assert spending([untold], Prices(prompt=1.0, cached=0.1)).cost.value == pytest.approx(1000 / 1e6)
+    assert spending([replace(EPISODE, usage=Usage(1000, 0, 50))]).cached_share.value == 0.0
 
 
 def test_what_is_not_known_says_why() -> None:

@@ -64,6 +64,14 @@ def test_runs_without_samples_have_empty_cells(sampled, make_run) -> None:
     assert [row["pass@2"] == "" for row in rows] == [True, False]
 
 
+def test_cached_tokens_that_no_server_told_are_a_dash(make_run) -> None:
+    (board,) = build_boards([make_run("untold", won=3, usage=Usage(1000, None, 20))])
+    (table,) = side_tables(board)
+    cells = dict(zip(table.headers, table.rows[0], strict=True))
+    assert cells["cached %"] == "-"
+    assert cells["prompt tokens"] != "-"
+
+
 def test_what_a_language_model_used(talk, make_run) -> None:
     (board,) = build_boards([talk, make_run("quiet", won=3)])
     (table,) = side_tables(board)

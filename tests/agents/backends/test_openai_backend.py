@@ -513,3 +513,15 @@ def test_half_a_character_spoils_no_later_request() -> None:
     generation = generation_from(json.dumps(record).encode(), _tokens())
     assert generation.text == "go \ufffd on \U0001f642"
     generation.text.encode()
+
+
+@pytest.mark.parametrize(
+    ("details", "cached"),
+    [({"cached_tokens": 2}, 2), ({"cached_tokens": 0}, 0), ({"cached_tokens": None}, None), ({}, None), (None, None)],
+)
+def test_what_a_server_does_not_say_of_cached_tokens_is_not_known(
+    details: dict[str, object] | None, cached: int | None
+) -> None:
+    record = completion({"prompt": [5, 6, 7, 8]})
+    record["usage"] = {"prompt_tokens": 4, "completion_tokens": 3, "prompt_tokens_details": details}
+    assert generation_from(json.dumps(record).encode(), _tokens()).usage == Usage(4, cached, 3)
