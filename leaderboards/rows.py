@@ -12,6 +12,7 @@ from ..eval.prices import model_of, prices_of
 from ..eval.run import Run
 from ..eval.spending import Spending, spending
 from ..eval.summary import break_down
+from .endings import ending_notes
 
 # The columns of the published ALFWorld tables, in their order and by their names.
 _COLUMNS = {
@@ -140,6 +141,7 @@ def _row(run: Run, varying: Sequence[str], prices: Mapping[str, Prices]) -> Row:
         notes.append(f"incomplete: {overall.expected - overall.missing} of {overall.expected} episodes played")
     if overall.failed:
         notes.append(f"{overall.failed} failed (error or timeout) and left out of the rates")
+    notes += ending_notes(run.results)
     return Row(
         agent=run.manifest.agent,
         agent_fingerprint=run.manifest.agent_fingerprint,

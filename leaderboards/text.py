@@ -8,6 +8,7 @@ from ..eval.failures import failure_lines
 from ..eval.metrics import WILSON, Metrics
 from ..eval.run import Run
 from .columns import Column, measures, shown_types
+from .endings import ending_notes
 from .numbers import count, interval, percent, plain
 from .rows import Board, Row, build_boards, sorted_types, type_label
 from .side_tables import SideTable, side_tables
@@ -35,6 +36,7 @@ def run_as_text(run: Run) -> str:
         failed = f"{overall.failed} of {overall.expected} episodes failed (error or timeout)"
         lines.append(f"{failed}: left out of the rates; --resume plays them again")
         lines += [f"  {plain(reason)}" for reason in failure_lines(run.results)]
+    lines += ending_notes(run.results)
     if overall.missing:
         lines.append(f"incomplete: {overall.missing} of {overall.expected} episodes are missing")
     if overall.method != WILSON:
