@@ -33,6 +33,7 @@ function drawHead() {
           make("p", { title: overall.cause || null }, `${overall.won} of ${overall.finished} won`,
             overall.low !== null && ` · ${Math.round(100 * run.level)}% ${intervalText(overall)}`)))));
   });
+  if (index.pairing) field("runs").append(make("p", { class: "aside pairing" }, index.pairing));
 }
 
 const TYPE_ORDER = Object.keys(TYPES);

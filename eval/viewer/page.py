@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ...agents.language_model_settings import LanguageModelSettings
 from ...envs.errors import HolderGymError
+from ...envs.wording import counted
 from ...version import __version__
 from ..conditions import mismatches
 from ..episode import Episode
@@ -68,7 +69,18 @@ def viewer_page(folders: Sequence[Path], tokenizer: str | None = None) -> str:
     index: JsonObject = {"version": __version__, "runs": heads, "tasks": tasks, "rows": rows}
     if len(runs) > 1:
         index["mismatches"] = [str(mismatch) for mismatch in mismatches(runs[0], runs[1])]
+        index["pairing"] = _pairing(*runs)
     return _assemble([_block("index", index), *blocks])
+
+
+def _pairing(first: Run, second: Run) -> str:
+    """What a reader must know of runs with different numbers of samples, or nothing."""
+    if first.config.samples == second.config.samples:
+        return ""
+    return (
+        f"A has {counted(first.config.samples, 'sample')} of each task and B {second.config.samples}: sample 0 stands "
+        "beside sample 0 and so on, and what has no partner stands alone."
+    )
 
 
 def _episodes(run: Run) -> list[Episode]:

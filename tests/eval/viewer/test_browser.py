@@ -320,6 +320,16 @@ def test_the_keyboard_goes_everywhere(played: dict[str, Path], open_page: OpenPa
     assert complaints == []
 
 
+def test_the_head_says_how_unequal_numbers_of_samples_are_paired(tmp_path: Path, open_page: OpenPage) -> None:
+    for samples in (1, 2):
+        evaluate(EvalConfig(panel="builtin_valid", limit=2, max_steps=2, samples=samples, out=tmp_path / str(samples)))
+    page, complaints, _ = open_page(tmp_path / "1", tmp_path / "2")
+    assert "A has 1 sample of each task and B 2: sample 0 stands beside sample 0" in page.inner_text("#head")
+    assert len(rows_of(page)) == 4
+    assert sum(page.eval_on_selector_all(".cross button", "(all) => all.map((one) => Number(one.textContent))")) == 2
+    assert complaints == []
+
+
 def test_two_runs_stand_side_by_side(played: dict[str, Path], open_page: OpenPage) -> None:
     page, complaints, _ = open_page(played["random"], played["expert"])
     lines = {

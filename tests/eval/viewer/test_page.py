@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from holdergym.agents.trajectory import Outcome, Turn
 from holdergym.envs.errors import HolderGymError
+from holdergym.eval.config import EvalConfig
+from holdergym.eval.evaluation import evaluate
 from holdergym.eval.viewer.page import viewer_page
 
 from .conftest import GOAL, WriteRun
@@ -113,6 +115,17 @@ def test_runs_that_cannot_be_compared_are_refused(played: dict[str, Path], write
     other = write_run("other", [[Turn(GOAL, "look", True, 0.0)]])
     with pytest.raises(HolderGymError, match="no task in common"):
         viewer_page([played["random"], other])
+
+
+def test_runs_with_other_numbers_of_samples_say_how_they_are_paired(tmp_path: Path) -> None:
+    runs = []
+    for samples in (3, 1):
+        runs.append(tmp_path / str(samples))
+        evaluate(EvalConfig(panel="builtin_valid", limit=2, max_steps=2, samples=samples, out=runs[-1]))
+    index = blocks_of(viewer_page(runs))["index"]
+    assert "A has 3 samples of each task and B 1" in index["pairing"]
+    assert [[row["sample"] for row in rows] for rows in index["rows"]] == [[0, 1, 2] * 2, [0] * 2]
+    assert blocks_of(viewer_page([runs[1]]))["index"].get("pairing") is None
 
 
 def test_the_policy_names_the_script_and_style_that_are_there(played: dict[str, Path]) -> None:
