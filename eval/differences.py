@@ -31,11 +31,11 @@ def unpaired_difference(first: float, first_interval: Interval, second: float, s
     return Interval(max(-1.0, difference - below), min(1.0, difference + above))
 
 
-def paired_difference(only_first: int, only_second: int, tasks: int, level: float = LEVEL) -> Interval:
+def paired_difference(only_first: float, only_second: float, tasks: float, level: float = LEVEL) -> Interval:
     """Interval of the difference of success rates over the same tasks, each played once by both.
 
     Tango's score interval (Tango 1998, Statistics in Medicine 17:891): all differences that a score test, which is
-    McNemar's test for a difference of 0, does not reject.
+    McNemar's test for a difference of 0, does not reject. No number need be whole.
 
     Args:
         only_first: Tasks that only the first one won.
@@ -61,7 +61,7 @@ def paired_difference(only_first: int, only_second: int, tasks: int, level: floa
     return Interval(low, high)
 
 
-def _tango_statistic(only_first: int, only_second: int, tasks: int, difference: float) -> float:
+def _tango_statistic(only_first: float, only_second: float, tasks: float, difference: float) -> float:
     """Tango's score statistic, which falls as the supposed difference grows."""
     gained = only_second - only_first - tasks * difference
     # The share of tasks that only the first one wins, at its most likely under the supposed difference.

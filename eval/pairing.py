@@ -1,11 +1,11 @@
 """Two agents over the same tasks: the difference of their success rates, its interval and its test. Pure functions."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .at_k import Attempts
-from .bootstrap import bootstrap_mean
+from .bootstrap import FEW, bootstrap_mean
 from .differences import paired_difference
 from .intervals import Interval
 from .significance import mcnemar, paired_permutation
@@ -31,8 +31,8 @@ class Paired:
         second: The same of the second.
         difference: second - first, with the same weights.
         interval: 95% interval of the difference.
-        interval_method: ``tango`` where each task was played once by both, or all tasks differ by 0 or by 1; else
-            ``cluster_bootstrap``.
+        interval_method: ``tango`` where each task was played once by both, or fewer than 10 tasks differ, or all do by
+            the same (see ``_as_single_attempts``); else ``cluster_bootstrap``.
         better_first: Tasks that the first won more often; where each is played once, those that only the first won.
         better_second: The same of the second.
         test: ``mcnemar_exact`` where each task was played once by both, else ``paired_permutation``, or
@@ -94,11 +94,9 @@ def pair(
         interval = bootstrap_mean(differences, weights, seed=seed)
         p, exact = paired_permutation(*sides, weights, seed=seed)
         test = PERMUTATION if exact else DRAWN_PERMUTATION
-    # A bootstrap sees no spread where all tasks differ alike. By nothing, or by as much as can be, they do what tasks
-    # that were played once would do.
-    alike = not once and bool(interval.cause) and differences[0] in (-1.0, 0.0, 1.0)
-    if alike:
-        interval = paired_difference(better_first, better_second, len(shared))
+    few = not once and (better_first + better_second < FEW or bool(interval.cause))
+    if few:
+        interval = _as_single_attempts(differences, weights)
     rates = [
         math.fsum(w * task.won / task.samples for task, w in zip(side, weights, strict=True)) / whole for side in sides
     ]
@@ -109,9 +107,25 @@ def pair(
         second=Value(rates[1]),
         difference=Value(math.fsum(w * d for w, d in zip(weights, differences, strict=True)) / whole),
         interval=interval,
-        interval_method=TANGO if once or alike else CLUSTER_BOOTSTRAP,
+        interval_method=TANGO if once or few else CLUSTER_BOOTSTRAP,
         better_first=better_first,
         better_second=better_second,
         test=test,
         p=Value(p),
     )
+
+
+def _as_single_attempts(differences: Sequence[float], weights: Sequence[int]) -> Interval:
+    """Interval of a mean difference of so few tasks that a bootstrap cannot say how much it may vary.
+
+    A task's difference d lies in [-1, 1], so that its square is at most its size. That bound is met by tasks that were
+    played once each: they differ by -1, 0 or 1. So Tango's interval for single attempts, which won as often as the
+    rates say, is not too narrow, however many samples there are. Tasks of unequal weight count as
+    ``sum(w)^2 / sum(w^2)`` (Kish 1965, "Survey Sampling", section 11.7).
+    """
+    whole = sum(weights)
+    tasks = whole**2 / sum(w * w for w in weights)
+    pairs = list(zip(weights, differences, strict=True))
+    first = tasks * math.fsum(w * max(0.0, -d) for w, d in pairs) / whole
+    second = tasks * math.fsum(w * max(0.0, d) for w, d in pairs) / whole
+    return paired_difference(first, min(second, tasks - first), tasks)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..envs.wording import counted
+from ..eval.bootstrap import FEW
 from ..eval.compare import ALPHA, Comparison, Discordant, Played, Report, Tested, episode_file
 from ..eval.intervals import Interval
 from ..eval.metrics import measure
@@ -18,8 +19,6 @@ _TESTS = {
     DRAWN_PERMUTATION: f"Paired permutation test of whole tasks ({DRAWS:,} seeded draws)",
 }
 _INTERVALS = {TANGO: "interval by Tango's score method", CLUSTER_BOOTSTRAP: "interval by a bootstrap of whole tasks"}
-# Tasks that must differ for a bootstrap to see how much they may.
-_FEW = 10
 
 
 def letter(number: int) -> str:
@@ -105,8 +104,11 @@ def warnings(comparison: Comparison, first: str, second: str) -> list[str]:
                 f"{counted(unfinished, 'episode')} of {name} not played or failed: "
                 f"{'the task counts' if unfinished == 1 else 'such a task counts'} by the episodes that it finished."
             )
-    if overall.interval_method == CLUSTER_BOOTSTRAP and overall.better_first + overall.better_second < _FEW:
-        found.append(f"Fewer than {_FEW} tasks differ: the bootstrap's interval is rough, the p-value is not.")
+    if overall.interval_method == TANGO and overall.tasks and not overall.once:
+        found.append(
+            f"Fewer than {FEW} tasks differ, or all by the same: the interval takes each task as one attempt, however "
+            "many samples it has."
+        )
     found += disagreement(comparison.overall)
     other = comparison.overall.failed_as_lost
     if other is not None and other.p.defined:
