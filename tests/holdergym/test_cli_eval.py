@@ -27,6 +27,12 @@ def holdergym(*arguments: str | Path, code: int = 0, **settings: object) -> str:
     return done.stdout if code == 0 else done.stderr
 
 
+def forget_episodes(run: Path) -> None:
+    """Makes a run one that was killed before its first episode."""
+    (run / "episodes.jsonl").write_bytes(b"")
+    (run / "summary.json").unlink(missing_ok=True)
+
+
 def summary_of(run: Path) -> dict[str, object]:
     return json.loads((run / "summary.json").read_text())
 
@@ -74,13 +80,13 @@ def test_a_replayed_run_gives_the_same_numbers(tmp_path: Path) -> None:
 
     # Where the recording lies is a circumstance; what it holds is not.
     assert "path" not in (tmp_path / "again" / "config.toml").read_text()
-    (tmp_path / "again" / "episodes.jsonl").write_bytes(b"")
+    forget_episodes(tmp_path / "again")
     holdergym("eval", "--resume", "--out", tmp_path / "again")
     assert summary_of(tmp_path / "again") == again
     message = holdergym("eval", "--resume", "--agent", "random", "--out", tmp_path / "again", code=2)
     assert "the setting 'agent.name' is 'replay' there and 'random' here; leave it out" in message
     (tmp_path / "first").rename(tmp_path / "moved")
-    (tmp_path / "again" / "episodes.jsonl").write_bytes(b"")
+    forget_episodes(tmp_path / "again")
     message = holdergym("eval", "--resume", "--out", tmp_path / "again", code=2)
     assert f"the recording came from {tmp_path / 'first'}, and nothing is there now" in message
     moved = f"agent.path={tmp_path / 'moved'}"
@@ -173,7 +179,7 @@ def test_resume_alone_needs_a_run(tmp_path: Path) -> None:
 def test_resume_from_another_folder_finds_the_problems(tmp_path: Path) -> None:
     (tmp_path / "sums.jsonl").write_text('{"problem": "1+1?", "answer": "2"}\n{"problem": "1+2?", "answer": "3"}\n')
     holdergym("eval", "--env", "math", "--data", "sums.jsonl", "--agent", "oracle", "--out", "run", cwd=tmp_path)
-    (tmp_path / "run" / "episodes.jsonl").write_bytes(b"")
+    forget_episodes(tmp_path / "run")
     holdergym("eval", "--resume", "--out", tmp_path / "run")
     assert summary_of(tmp_path / "run")["overall"]["won"] == 2
     (tmp_path / "sums.jsonl").unlink()
@@ -194,7 +200,7 @@ def test_resume_from_another_folder_finds_the_games(tmp_path: Path) -> None:
         manifest = json.loads((here / name / "manifest.json").read_text())
         assert manifest["sessions"][0]["data"] == str(here / "games")
         assert "data" not in (here / name / "config.toml").read_text()
-        (here / name / "episodes.jsonl").write_bytes(b"")
+        forget_episodes(here / name)
         holdergym("eval", "--resume", "--out", Path("..", "here", name), cwd=there)
         assert count_lines(here / name) == 3
     (here / "games").rename(there / "games")
