@@ -121,7 +121,7 @@ def _as_single_attempts(differences: Sequence[float], weights: Sequence[int]) ->
     A task's difference d lies in [-1, 1], so that its square is at most its size. That bound is met by tasks that were
     played once each: they differ by -1, 0 or 1. So Tango's interval for single attempts, which won as often as the
     rates say, is not too narrow, however many samples there are. Tasks of unequal weight count as
-    ``sum(w)^2 / sum(w^2)`` (Kish 1965, "Survey Sampling", section 11.7).
+    ``sum(w)^2 / sum(w^2)`` (Kish 1965, "Survey Sampling").
     """
     whole = sum(weights)
     tasks = whole**2 / sum(w * w for w in weights)
