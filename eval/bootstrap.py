@@ -46,7 +46,7 @@ def bootstrap_rate(parts: ArrayLike, wholes: ArrayLike, *, level: float = LEVEL,
     not too narrow, however many samples there are: independent rates of tasks lie in [0, 1], so if p is their mean,
     their variance is at most ``p (1 - p)``, that of a single attempt (all samples of a task alike, the design effect
     at its largest; Kish 1965, "Survey Sampling"). Tasks with unequal ``wholes`` count as
-    ``sum(w)^2 / sum(w^2)`` (Kish, section 11.7).
+    ``sum(w)^2 / sum(w^2)`` (Kish).
 
     Args:
         parts: For each task what is counted, for example its episodes won.
