@@ -186,7 +186,9 @@ def open_page(browser: "Browser", tmp_path: Path) -> Iterator[OpenPage]:
 
 
 def rows_of(page: "Page") -> list[str]:
-    """The goals of the lines that are drawn, in order."""
+    """The goals of the lines that are drawn, in order, once the page has done what it was told before."""
+    # A change of a filter is drawn after a timer that has run off at once: this one comes behind it.
+    page.evaluate("() => new Promise((done) => setTimeout(done, 20))")
     return json.loads(
         page.evaluate(
             """() => JSON.stringify([...document.querySelectorAll("#rows .row")]
