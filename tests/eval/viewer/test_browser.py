@@ -67,6 +67,13 @@ def wait_for_rows(page: "Page", count: int) -> None:
     expect(page.locator("#rows .row")).to_have_count(count)
 
 
+def wait_for_lists(page: "Page", count: int) -> None:
+    """A browser tells a page of a fold that was opened a moment later."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(".offers ul")).to_have_count(count)
+
+
 def test_it_opens_from_disk_without_a_complaint_or_the_network(played: dict[str, Path], open_page: OpenPage) -> None:
     page, complaints, requests = open_page(played["random"])
     assert page.title() == "random · HölderGym run viewer"
@@ -175,6 +182,7 @@ def test_admissible_commands_are_folded_away_with_the_chosen_one_marked(
     assert page.locator(".offers ul").count() == 0
     for summary in summaries.all():
         summary.click()
+    wait_for_lists(page, len(offered))
     shown = page.eval_on_selector_all(
         ".offers", "(all) => all.map((one) => [...one.querySelectorAll('li code')].map((code) => code.textContent))"
     )
@@ -199,6 +207,7 @@ def test_a_command_that_was_not_admissible_is_said_not_to_be_among_them(
     assert page.locator(".offers").count() == 3
     for summary in page.locator(".offers summary").all():
         summary.click()
+    wait_for_lists(page, 3)
     first, second, third = (page.locator(".offers").nth(number) for number in range(3))
     assert "fly is not among them." in first.inner_text()
     assert first.locator(".chosen").count() == 0
