@@ -407,6 +407,8 @@ def test_samples_are_told_apart_and_give_pass_at_k(tmp_path: Path, open_page: Op
 
 def test_a_link_opens_its_episode_and_turn(played: dict[str, Path], open_page: OpenPage) -> None:
     line = json.loads((played["random"] / "episodes.jsonl").read_text().splitlines()[-1])
+    from playwright.sync_api import expect
+
     fragment = f"#task={line['task_id']}&sample=0&turn=3"
     page, complaints, _ = open_page(played["random"], fragment=fragment)
     assert page.inner_text(".identity") == line["task_id"]
@@ -418,7 +420,7 @@ def test_a_link_opens_its_episode_and_turn(played: dict[str, Path], open_page: O
     page.reload()
     assert page.inner_text(".identity") == moved
     page.evaluate("location.hash = '#task=nowhere&sample=0'")
-    assert "no episode of nowhere" in page.inner_text("[role=alert]")
+    expect(page.locator("[role=alert]")).to_contain_text("no episode of nowhere")
     assert complaints == []
 
 
