@@ -3,17 +3,16 @@
     python benchmarks/rollout.py [--model DIR] [--episodes 48] [--in-flight 16] [--rounds 2]
 
 A language model talks in built-in games. Its replies are sampled, so their lengths differ, and the games end after 4 to
-25 commands: some wandering, whose length is drawn for each episode, then what the expert does. The commands do not
-come from the replies, so that a model with random weights, which says nothing sensible, has episodes as mixed as a
-trained one has. All draws derive from task and turn: both loops must sample the very same tokens, which is checked.
+50 commands, as in ALFWorld: some wandering, whose length is drawn for each episode, then what the expert does. The
+commands do not come from the replies, so that a model with random weights, which says nothing sensible, has episodes as
+mixed as a trained one has. All draws derive from task and turn: both loops should sample the very same tokens, and how
+many replies are the same is printed.
 
 The lock-step loop is what trainers commonly do: a batch of episodes takes a turn together, waits for the longest reply,
 then all environments step; finished games leave the batch, and the next batch begins when the last one has ended. It
 uses the same back end, in which a reply that has ended makes room at once: the usual padded ``generate`` is slower.
 
-Without ``--model`` a model of 1.5 million random weights is made, with a bias towards its end token. It is narrow and
-deep: as with large models on a GPU, and unlike with large models on a few processor cores, a pass over sixteen rows
-costs little more than one over a single row.
+Without ``--model`` a model of 1.5 million random weights is made, with a bias towards its end token.
 """
 
 import argparse
@@ -39,7 +38,7 @@ from holdergym.envs.alfworld.env import ALFWorldEnv
 from holdergym.envs.alfworld.games import Games, open_games
 
 PANEL = "builtin_valid"
-MEAN_REPLY, LONGEST_REPLY, LONGEST_DETOUR = 32, 192, 12
+MEAN_REPLY, LONGEST_REPLY, LONGEST_DETOUR = 32, 192, 40
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|start|>assistant\n{% endif %}"
