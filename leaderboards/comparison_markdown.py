@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..envs.wording import counted
-from ..eval.compare import Comparison, Discordant, Report, Tested
+from ..eval.compare import Comparison, Discordant, Report
 from ..eval.run import Run
 from .comparison_words import (
     counts,
@@ -11,18 +11,14 @@ from .comparison_words import (
     evidence,
     legend,
     letter,
-    p_value,
     panels,
     places,
-    point_interval,
-    points,
     rate_of,
+    type_row,
     verdict,
-    verdict_in_a_word,
     warnings,
 )
 from .markdown import escape
-from .numbers import percent
 from .rows import sorted_types, type_label
 
 
@@ -65,28 +61,11 @@ def _comparison(report: Report, comparison: Comparison, pairs: int, shown: int) 
     headers = ["Type", "Tasks", f"{first} %", f"{second} %", f"{second} - {first}", "95% interval"]
     headers += [f"{first} better", f"{second} better", "p", "p (Holm)", "Verdict"]
     kinds = sorted_types(comparison.by_type)
-    rows = [_type_row(escape(type_label(kind)), comparison.by_type[kind]) for kind in kinds]
+    rows = [type_row(escape(type_label(kind)), comparison.by_type[kind]) for kind in kinds]
     lines += ["", *_table(headers, rows, left=1)]
     if comparison.discordant:
         lines += ["", *_discordant(report, comparison, comparison.discordant, shown)]
     return lines
-
-
-def _type_row(name: str, tested: Tested) -> list[str]:
-    paired = tested.paired
-    return [
-        name,
-        str(paired.tasks),
-        percent(paired.first),
-        percent(paired.second),
-        points(paired.difference),
-        point_interval(paired.interval),
-        str(paired.better_first),
-        str(paired.better_second),
-        p_value(paired.p),
-        p_value(tested.adjusted_p),
-        verdict_in_a_word(tested),
-    ]
 
 
 def _discordant(report: Report, comparison: Comparison, found: Sequence[Discordant], shown: int) -> list[str]:

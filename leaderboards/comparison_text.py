@@ -3,25 +3,22 @@
 import shlex
 from collections.abc import Sequence
 
-from ..eval.compare import Comparison, Discordant, Report, Tested
+from ..eval.compare import Comparison, Discordant, Report
 from .comparison_words import (
     counts,
     discordant_line,
     evidence,
     legend,
     letter,
-    p_value,
     panels,
     places,
-    point_interval,
-    points,
     rate_of,
     split,
+    type_row,
     verdict,
-    verdict_in_a_word,
     warnings,
 )
-from .numbers import percent, plain
+from .numbers import plain
 from .rows import sorted_types, type_label
 from .text import heading
 
@@ -75,25 +72,8 @@ def _types(comparison: Comparison, first: str, second: str) -> str:
         "type", "tasks", f"{first} %", f"{second} %", f"{second} - {first}", "95% interval", f"{first} better",
         f"{second} better", "p", "p (Holm)", "",
     ]  # fmt: skip
-    rows = [_type_row(type_label(kind), comparison.by_type[kind]) for kind in sorted_types(comparison.by_type)]
+    rows = [type_row(type_label(kind), comparison.by_type[kind]) for kind in sorted_types(comparison.by_type)]
     return tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * (len(headers) - 2), "left"))
-
-
-def _type_row(name: str, tested: Tested) -> list[str]:
-    paired = tested.paired
-    return [
-        name,
-        str(paired.tasks),
-        percent(paired.first),
-        percent(paired.second),
-        points(paired.difference),
-        point_interval(paired.interval),
-        str(paired.better_first),
-        str(paired.better_second),
-        p_value(paired.p),
-        p_value(tested.adjusted_p),
-        verdict_in_a_word(tested),
-    ]
 
 
 def _discordant(report: Report, comparison: Comparison, shown: int) -> list[str]:

@@ -186,3 +186,21 @@ def _did(played: Played) -> str:
     if played.attempts.samples == 1:
         return played.outcomes[0].value
     return f"{played.attempts.won}/{played.attempts.samples}"
+
+
+def type_row(name: str, tested: Tested) -> list[str]:
+    """The cells of a task type's row, under the headers that every form of the table has."""
+    paired = tested.paired
+    return [
+        name,
+        str(paired.tasks),
+        percent(paired.first),
+        percent(paired.second),
+        points(paired.difference),
+        point_interval(paired.interval),
+        str(paired.better_first),
+        str(paired.better_second),
+        p_value(paired.p),
+        p_value(tested.adjusted_p),
+        verdict_in_a_word(tested),
+    ]
