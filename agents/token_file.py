@@ -4,7 +4,7 @@ All sequences stand one after the other, so nothing is padded. The file is NumPy
 pickled objects and is read without running anything.
 """
 
-import os
+import io
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.errors import HolderGymError
+from ..envs.files import replace_file
 from .sequences import TokenSequence, sequences_of
 from .trajectory import Outcome, Trajectory
 
@@ -168,13 +169,10 @@ class TokenArrays:
         Raises:
             TokenFileError: If it cannot be written.
         """
-        new = path.with_name(f".{path.name}.new")
+        packed = io.BytesIO()
+        np.savez_compressed(packed, allow_pickle=False, schema=np.int64(SCHEMA), **self._arrays())
         try:
-            with new.open("wb") as file:
-                np.savez_compressed(file, allow_pickle=False, schema=np.int64(SCHEMA), **self._arrays())
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            replace_file(path, packed.getvalue())
         except OSError as error:
             raise TokenFileError(f"cannot write {path}: {error.strerror}") from None
 
