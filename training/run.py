@@ -12,15 +12,19 @@ from ..envs.errors import ConfigError, HolderGymError
 from ..envs.files import replace_file
 from ..envs.folder_lock import LOCK, FolderLock
 from ..envs.settings import file_layer, first_difference, resolve
-from .config import CIRCUMSTANCES, TrainConfig
+from .config import CIRCUMSTANCES, OptimiserSettings, TrainConfig, ValidationSettings
 from .metrics_log import MetricsLog
 from .optimiser import Optimiser
 from .playground import open_playground
 from .policy import Policy
 from .saving import Checkpoints, Restored, load_weights
-from .trainer import NotFiniteError, Progress, Trainer
+from .trainer import NotFiniteError, Progress, RoundReport, Trainer
 
 CONFIG = "config.toml"
+
+
+Round = Callable[[Progress], RoundReport]
+Prepare = Callable[[Policy, Optimiser, Trainer, Progress], Round]
 
 
 class TrainingError(HolderGymError):
@@ -46,38 +50,116 @@ def train(
         HolderGymError: If the settings contradict each other, something cannot be loaded or written, or the loss is
             no longer a number.
     """
-    out = config.out
-    if out is None:
-        raise ConfigError("the setting 'out' is missing: give --out FOLDER")
-    checkpoints = Checkpoints(out / "checkpoints", config.keep_last)
     config = replace(config, agent=replace(config.agent, temperature=config.agent.temperature or 1.0))
+
+    def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
+        def play(done: Progress) -> RoundReport:
+            with _keeping_the_batch(folder_of(config)):
+                return trainer.round(done)
+
+        return play
+
+    return run_rounds(config, config, prepare, validate_first=True, resume=resume, say=say, each_round=each_round)
+
+
+class RunSettings(Protocol):
+    """Settings of any kind of run that trains; the attributes are those of ``TrainConfig``."""
+
+    @property
+    def out(self) -> Path | None:
+        """Folder of the run."""
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+
+    @property
+    def updates(self) -> int:
+        """Optimiser steps a round."""
+
+    @property
+    def optimiser(self) -> OptimiserSettings:
+        """AdamW."""
+
+    @property
+    def validation(self) -> ValidationSettings:
+        """What is played between rounds."""
+
+    @property
+    def save_every(self) -> int:
+        """Rounds between two checkpoints."""
+
+    @property
+    def keep_last(self) -> int:
+        """Checkpoints that are kept besides the best."""
+
+    def to_toml(self) -> str:
+        """The text of ``config.toml``."""
+
+
+def folder_of(config: RunSettings) -> Path:
+    """The folder of a run.
+
+    Raises:
+        ConfigError: If it is not set.
+    """
+    if config.out is None:
+        raise ConfigError("the setting 'out' is missing: give --out FOLDER")
+    return config.out
+
+
+def run_rounds(
+    config: RunSettings,
+    playing: TrainConfig,
+    prepare: Prepare,
+    *,
+    validate_first: bool,
+    resume: bool,
+    say: Callable[[str], None],
+    each_round: Callable[[int, dict[str, float]], None],
+) -> Path:
+    """Runs the rounds of any kind of training, with validations and checkpoints, from wherever the run was left.
+
+    Args:
+        config: The settings of the run.
+        playing: The settings of the policy and of what it is validated on.
+        prepare: Gets ready for the rounds, and says what one of them does.
+        validate_first: Whether the policy is validated and saved before the first round.
+        resume: Whether to go on with an interrupted run.
+        say: Told in one line what is to be known.
+        each_round: Told the metrics of each round as it ends.
+
+    Returns:
+        The model of the best round, or of the last one where nothing was validated.
+    """
+    out = folder_of(config)
+    checkpoints = Checkpoints(out / "checkpoints", config.keep_last)
     restored = look(config, checkpoints, resume)
-    playground = open_playground(config)
+    playground = open_playground(playing)
     if restored is not None and restored.progress.round >= config.rounds:
         say(f"{out}: all {config.rounds} rounds are done")
         return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
     # What cannot be loaded leaves no folder behind: it is set up only then.
-    with closing(Policy(config)) as policy, set_up(config):
+    with closing(Policy(playing)) as policy, set_up(config):
         optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
         progress, best = Progress(), None
         if restored is not None:
-            latest = checkpoints.model_of(restored.progress.round).parent
-            load_weights(policy.model, restored.weights, latest)
+            load_weights(policy.model, restored.weights, checkpoints.model_of(restored.progress.round).parent)
             optimiser.restore(restored.optimiser)
             policy.weights_changed()
             progress, best = restored.progress, restored.best
             say(f"{out}: goes on after round {progress.round} of {config.rounds}")
-        trainer = Trainer(config, policy, playground, optimiser)
+        trainer = Trainer(playing, policy, playground, optimiser)
+        play = prepare(policy, optimiser, trainer, progress)
         with closing(MetricsLog(out, None if restored is None else progress.round)) as log:
-            if restored is None and playground.validation is not None:
+            if validate_first and restored is None and playground.validation is not None:
                 untrained: dict[str, float] = {}
                 best = (validate(trainer, untrained), 0)
                 log.append(0, untrained, {})
                 each_round(0, untrained)
                 checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
             while progress.round < config.rounds:
-                with _keeping_the_batch(out):
-                    report = trainer.round(progress)
+                report = play(progress)
                 progress, metrics = report.progress, dict(report.metrics)
                 last = progress.round == config.rounds
                 if _is_due(config.validation.every, progress.round, last) and playground.validation is not None:
@@ -90,17 +172,6 @@ def train(
                 if last or is_best or progress.round % config.save_every == 0:
                     checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
     return checkpoints.model_of(progress.round if best is None else best[1])
-
-
-class RunSettings(Protocol):
-    """Settings of any kind of run that trains."""
-
-    @property
-    def out(self) -> Path | None:
-        """Folder of the run."""
-
-    def to_toml(self) -> str:
-        """The text of ``config.toml``."""
 
 
 def look(config: RunSettings, checkpoints: Checkpoints, resume: bool) -> Restored | None:

@@ -21,15 +21,13 @@ from ..envs.errors import ConfigError
 from ..envs.settings import as_toml
 from .config import CIRCUMSTANCES, LoraSettings, OptimiserSettings, Positive, TrainConfig, ValidationSettings
 from .demonstrations import DemonstratingAgent, Demonstrations, demonstrate
-from .metrics_log import MetricsLog
 from .optimiser import Optimiser
-from .playground import Playground, open_playground
+from .playground import Playground
 from .policy import Policy
 from .presets import preset
-from .run import look, set_up, validate
-from .saving import Checkpoints, load_weights
+from .run import Round, run_rounds
 from .scoring import Scorer, cut
-from .trainer import Progress, Trainer
+from .trainer import Progress, RoundReport, Trainer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -123,44 +121,21 @@ def warm_start(
     Raises:
         HolderGymError: If something cannot be loaded or written, or no demonstration was won.
     """
-    if config.out is None:
-        raise ConfigError("the setting 'out' is missing: give --out FOLDER")
     playing = config.playing()
-    checkpoints = Checkpoints(config.out / "checkpoints", config.keep_last)
-    restored = look(config, checkpoints, resume)
-    playground = open_playground(playing)
-    if restored is not None and restored.progress.round >= config.rounds:
-        say(f"{config.out}: all {config.rounds} rounds are done")
-        return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
-    with closing(Policy(playing)) as policy, set_up(config):
-        optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
-        progress, best = Progress(), None
-        if restored is not None:
-            load_weights(policy.model, restored.weights, checkpoints.model_of(restored.progress.round).parent)
-            optimiser.restore(restored.optimiser)
-            progress, best = restored.progress, restored.best
-            say(f"{config.out}: goes on after round {progress.round} of {config.rounds}")
-        shown = show(config, playground, policy.tokenizer)
+
+    def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
+        shown = show(config, trainer.playground, policy.tokenizer)
         say(f"{shown.won} of {shown.episodes} demonstrations were won: {len(shown.sequences):,} sequences")
-        trainer = Trainer(playing, policy, playground, optimiser)
         batches = islice(batches_of(shown.sequences, config.step_tokens, config.seed), progress.update, None)
-        with closing(MetricsLog(config.out, None if restored is None else progress.round)) as log:
-            while progress.round < config.rounds:
-                metrics, seconds = _round(batches, config, policy.scorer, optimiser, progress.update)
-                progress = Progress(progress.round + 1, progress.update + config.updates)
-                policy.weights_changed()
-                last = progress.round == config.rounds
-                every = config.validation.every
-                if playground.validation is not None and every and (last or progress.round % every == 0):
-                    rate = validate(trainer, metrics)
-                    if best is None or rate > best[0]:
-                        best = (rate, progress.round)
-                log.append(progress.round, metrics, seconds)
-                each_round(progress.round, metrics)
-                is_best = best is not None and best[1] == progress.round
-                if last or is_best or progress.round % config.save_every == 0:
-                    checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
-    return checkpoints.model_of(progress.round if best is None else best[1])
+
+        def imitate(done: Progress) -> RoundReport:
+            metrics, seconds = _round(batches, config, policy.scorer, optimiser, done.update)
+            policy.weights_changed()
+            return RoundReport(Progress(done.round + 1, done.update + config.updates), metrics, seconds)
+
+        return imitate
+
+    return run_rounds(config, playing, prepare, validate_first=False, resume=resume, say=say, each_round=each_round)
 
 
 def show(config: SftConfig, playground: Playground, tokenizer: "PreTrainedTokenizerBase") -> Demonstrations:

@@ -72,12 +72,15 @@ class Trainer:
         policy: The policy.
         playground: Tasks and environments.
         optimiser: Moves the policy's weights.
+
+    Attributes:
+        playground: Tasks and environments.
     """
 
     def __init__(self, config: TrainConfig, policy: Policy, playground: Playground, optimiser: Optimiser) -> None:
         self._config = config
         self._policy = policy
-        self._playground = playground
+        self.playground = playground
         self._optimiser = optimiser
         self._updater = Updater(config.method, policy.scorer, config.part_tokens)
 
@@ -132,7 +135,7 @@ class Trainer:
         Returns:
             The episodes, in the panel's order.
         """
-        playground = self._playground
+        playground = self.playground
         assert playground.validation is not None
         tasks = playground.validation.tasks
         jobs = [EpisodeJob(task, 0, episode_seed(self._config.seed, task.id, 0)) for task in tasks]
@@ -142,7 +145,7 @@ class Trainer:
 
     def _play(self, number: int) -> list[list[Trajectory]]:
         """The groups of a round."""
-        config, playground = self._config, self._playground
+        config, playground = self._config, self.playground
         tasks = tasks_of_round(playground.train, config.groups, number, config.seed)
         # A small panel may come twice in a round: then its samples are counted on.
         first: dict[str, int] = {}
