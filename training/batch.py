@@ -1,6 +1,6 @@
 """The records that pass between the stages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
@@ -75,6 +75,9 @@ class Rollout:
         step_reward_B: Reward of each turn, for step-level advantages.
         penalty_B: What row statistics subtract from a turn's share in the episode's reward (invalid actions).
         anchor_B: Number of each turn's observation: equal for equal observations.
+        explorer_E: Whether another model than the policy has played the episode; None where the policy played all.
+        peer_logp_T: Log-probability of each response token under the other model that learns from the same episodes,
+            at the start of the round.
     """
 
     layout: Layout
@@ -86,6 +89,8 @@ class Rollout:
     step_reward_B: Tensor | None = None
     penalty_B: Tensor | None = None
     anchor_B: Tensor | None = None
+    explorer_E: Tensor | None = None
+    peer_logp_T: Tensor | None = None
 
     def __post_init__(self) -> None:
         layout = self.layout
@@ -95,6 +100,27 @@ class Rollout:
             if isinstance(tensor, Tensor) and tensor.shape != (items[field.name[-1]],):
                 shape, right = tuple(tensor.shape), items[field.name[-1]]
                 raise ValueError(f"{field.name} has the shape {shape}, but the layout wants ({right},)")
+
+    @property
+    def learner_E(self) -> Tensor:
+        """Whether the policy itself has played the episode."""
+        if self.explorer_E is None:
+            return torch.ones(self.layout.episodes.count, dtype=torch.bool)
+        return ~self.explorer_E
+
+    def take(self, episodes: Sequence[int]) -> "Rollout":
+        """Cuts out some episodes; they keep their order.
+
+        Args:
+            episodes: Their numbers.
+        """
+        if len(episodes) == self.layout.episodes.count:
+            return self
+        part = self.layout.take(self.layout.rows_of(episodes))
+        index = {"T": part.tokens, "B": part.rows, "E": part.episodes}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        cut = {name: one[index[name[-1]]] for name, one in values.items() if isinstance(one, Tensor)}
+        return replace(self, layout=part.layout, **cut)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -1,8 +1,8 @@
 """From played episodes to the tensors of a round: which token belongs to which turn, episode and group."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -50,6 +50,7 @@ class Experience:
         sampled_logp_T: Log-probability of each response token when it was sampled, at temperature 1.
         failed: Episodes that the machinery ended, which are left out.
         lonely: Finished episodes that are left out because no other one of their group is left.
+        explorer_E: Whether another model than the policy has played the episode; None where the policy played all.
     """
 
     trajectories: tuple[Trajectory, ...]
@@ -59,15 +60,24 @@ class Experience:
     sampled_logp_T: torch.Tensor
     failed: int
     lonely: int
+    explorer_E: torch.Tensor | None = None
 
     @classmethod
-    def of(cls, groups: Sequence[Sequence[Trajectory]], *, merge: bool = True, least: int = 2) -> "Experience":
+    def of(
+        cls,
+        groups: Sequence[Sequence[Trajectory]],
+        *,
+        merge: bool = True,
+        least: int = 2,
+        explored: Collection[tuple[str, int]] = (),
+    ) -> "Experience":
         """Lays out the groups of a round.
 
         Args:
             groups: The episodes of each task from one policy.
             merge: Whether turns that go on from each other are one sequence; see ``sequences_of``.
             least: Finished episodes that a group needs. An episode without a turn has nothing to train on.
+            explored: Task and sample of each episode that another model than the policy has played.
 
         Raises:
             NoTokensError: If a turn has no tokens.
@@ -99,6 +109,31 @@ class Experience:
             torch.tensor(logprobs, dtype=torch.float32),
             failed=played - ended,
             lonely=ended - len(trajectories),
+            explorer_E=torch.tensor([(one.task_id, one.sample) in explored for one in trajectories])
+            if explored
+            else None,
+        )
+
+    def take(self, episodes: Sequence[int]) -> "Experience":
+        """Cuts out some episodes; they keep their order.
+
+        Args:
+            episodes: Their numbers.
+        """
+        if len(episodes) == len(self.trajectories):
+            return self
+        part = self.layout.take(self.layout.rows_of(episodes))
+        kept = part.episodes.tolist()
+        new = {episode: number for number, episode in enumerate(kept)}
+        sequences = [number for number, episode in enumerate(self.sequence_episodes) if episode in new]
+        return replace(
+            self,
+            trajectories=tuple(self.trajectories[episode] for episode in kept),
+            sequences=tuple(self.sequences[number] for number in sequences),
+            sequence_episodes=tuple(new[self.sequence_episodes[number]] for number in sequences),
+            layout=part.layout,
+            sampled_logp_T=self.sampled_logp_T[part.tokens],
+            explorer_E=None if self.explorer_E is None else self.explorer_E[part.episodes],
         )
 
     def rollout(
@@ -135,6 +170,7 @@ class Experience:
             step_reward_B=step_reward_B,
             penalty_B=penalty_B,
             anchor_B=torch.tensor([_anchor(turn.observation) for turn in turns]),
+            explorer_E=self.explorer_E,
         )
 
 

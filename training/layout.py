@@ -90,6 +90,12 @@ class Layout:
         )
         return LayoutSlice(layout, kept_T, kept_B, kept_E)
 
+    def rows_of(self, episodes: Sequence[int]) -> Tensor:
+        """Numbers of the rows of some episodes, in order."""
+        keep_E = torch.zeros(self.episodes.count, dtype=torch.bool, device=self.rows.index.device)
+        keep_E[list(episodes)] = True
+        return self.episodes.spread(keep_E).nonzero().squeeze(1)
+
     def cuts_episode(self, rows: Tensor) -> bool:
         """Whether some episode has rows both among the given ones and outside them."""
         taken_E = torch.bincount(self.episodes.index[rows], minlength=self.episodes.count)

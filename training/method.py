@@ -1,7 +1,7 @@
 """A method: one stage object for each thing that published methods change, and a name."""
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -11,11 +11,14 @@ from .aggregation import HolderAggregation
 from .gigpo import GiGPOAdvantage
 from .kl import EntropyBonus, KLPenalty
 from .reduction import Reduction
-from .rewards import OverlongPenalty
+from .rewards import OverlongPenalty, VerifierReward
+from .sampling import UniformSampler
 from .selection import DropUniformGroups
+from .sources import OnPolicy
 from .token_weights import ClipCov, KLCov, TokenWeightStage
 
 AdvantageStage = GroupAdvantage | StepRowAdvantage | GlobalAdvantage | GiGPOAdvantage
+RewardStage = OverlongPenalty | VerifierReward
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,8 @@ class Method:
 
     Attributes:
         name: Name of the preset it comes from.
+        sampler: Stage 1, which tasks a round draws.
+        source: Stage 2, who plays.
         reward: Stage 3, shaping of the reward; None for none.
         selection: Stage 4, which groups are trained on; None for all.
         advantage: Stage 5.
@@ -41,6 +46,8 @@ class Method:
     """
 
     name: str
+    sampler: UniformSampler = field(default_factory=UniformSampler)
+    source: OnPolicy = field(default_factory=OnPolicy)
     reward: OverlongPenalty | None = None
     selection: DropUniformGroups | None = None
     advantage: Annotated[AdvantageStage, Field(discriminator="name")] = field(default_factory=GroupAdvantage)
@@ -67,3 +74,32 @@ class Method:
     def needs_current_logp(self) -> bool:
         """Whether a whole mini-batch must be scored by the present policy before its loss can be cut into parts."""
         return any(stage.logprobs == "current" for stage in self.token_weights)
+
+    @property
+    def least_of_group(self) -> int:
+        """Finished episodes that a group needs to be trained on."""
+        return 2 if isinstance(self.advantage, GroupAdvantage) else 1
+
+    @property
+    def penalty_in_rows(self) -> bool:
+        """Whether the penalty for an invalid command stays with its turn."""
+        return isinstance(self.advantage, StepRowAdvantage | GiGPOAdvantage)
+
+    @property
+    def views(self) -> "tuple[View, ...]":
+        """The method as each learner has it; the first is the policy that plays."""
+        return (View("policy", self, () if self.reward is None else (self.reward,)),)
+
+
+class View(NamedTuple):
+    """A method as one learner has it.
+
+    Attributes:
+        learner: Name of the learner.
+        method: Its stages from the advantage on.
+        rewards: Its shaping of the rewards, one after the other.
+    """
+
+    learner: str
+    method: Method
+    rewards: tuple[RewardStage, ...]

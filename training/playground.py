@@ -1,14 +1,12 @@
 """What a policy is trained in: tasks to draw from, environments to play them in, and tasks to be validated on."""
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import gymnasium
 
 from ..envs.panel import Panel
-from ..envs.task import Task
 from .config import TrainConfig
 
 _ALFWORLD_STEPS = 50
@@ -54,35 +52,6 @@ def open_playground(config: TrainConfig) -> Playground:
         make_train=lambda: _make(config, panels[0], data),
         make_validation=lambda: _make(config, panels[1], data),
     )
-
-
-def tasks_of_round(panel: Panel, count: int, round: int, seed: int) -> list[Task]:
-    """The tasks that a round draws: the panel is gone through again and again, each time in another order.
-
-    It is a function of the round alone, so a resumed run draws what it would have drawn.
-
-    Args:
-        panel: The tasks.
-        count: Tasks a round.
-        round: Number of the round, from 1.
-        seed: Seed of the run.
-    """
-    first = (round - 1) * count
-    return [task for task in _take(_endless(panel, seed, first // len(panel.tasks)), first % len(panel.tasks), count)]
-
-
-def _endless(panel: Panel, seed: int, epoch: int) -> Iterator[Task]:
-    while True:
-        order = list(panel.tasks)
-        random.Random(f"order of tasks, seed {seed}, epoch {epoch}").shuffle(order)
-        yield from order
-        epoch += 1
-
-
-def _take(tasks: Iterator[Task], skip: int, count: int) -> list[Task]:
-    for _ in range(skip):
-        next(tasks)
-    return [next(tasks) for _ in range(count)]
 
 
 def _open(env: str, panel: str, data: str | None) -> Panel:

@@ -6,6 +6,7 @@ from typing import Literal
 from torch import Tensor
 
 from ..envs.errors import ConfigError
+from .batch import Rollout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +33,19 @@ class OverlongPenalty:
         if not self.factor >= 0:
             raise ConfigError(f"an overlong factor of {self.factor}: it must be 0 or more")
 
-    def __call__(self, reward_E: Tensor, tokens_E: Tensor) -> Tensor:
-        """The shaped reward of each episode.
-
-        Args:
-            reward_E: Rewards so far.
-            tokens_E: Response tokens of each episode.
-        """
+    def __call__(self, rollout: Rollout) -> Tensor:
+        """The shaped reward of each episode."""
+        tokens_E = rollout.layout.units("trajectory").sizes
         excess_E = tokens_E - (self.limit - self.buffer)
-        return reward_E + (-(excess_E / self.buffer) * self.factor).clamp(max=0).to(reward_E.dtype)
+        return rollout.reward_E + (-(excess_E / self.buffer) * self.factor).clamp(max=0).to(rollout.reward_E.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifierReward:
+    """Correctness alone, 0 or 1, without any shaping."""
+
+    name: Literal["verifier"] = "verifier"
+
+    def __call__(self, rollout: Rollout) -> Tensor:
+        """The verifier's reward of each episode."""
+        return rollout.verifier_E.to(rollout.reward_E.dtype)

@@ -13,12 +13,14 @@ from ..envs.files import replace_file
 from ..envs.folder_lock import LOCK, FolderLock
 from ..envs.settings import file_layer, first_difference, resolve
 from .config import CIRCUMSTANCES, OptimiserSettings, TrainConfig, ValidationSettings
+from .learner import Learner, NotFiniteError
 from .metrics_log import MetricsLog
+from .models import open_models
 from .optimiser import Optimiser
 from .playground import open_playground
 from .policy import Policy
-from .saving import Checkpoints, Restored, load_weights
-from .trainer import NotFiniteError, Progress, RoundReport, Trainer
+from .saving import Checkpoints, Restored, load_learner
+from .trainer import Progress, RoundReport, Trainer
 
 CONFIG = "config.toml"
 
@@ -140,24 +142,22 @@ def run_rounds(
         say(f"{out}: all {config.rounds} rounds are done")
         return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
     # What cannot be loaded leaves no folder behind: it is set up only then.
-    with closing(Policy(playing)) as policy, set_up(config):
-        optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
+    with open_models(playing) as models, set_up(config):
         progress, best = Progress(), None
         if restored is not None:
-            load_weights(policy.model, restored.weights, checkpoints.model_of(restored.progress.round).parent)
-            optimiser.restore(restored.optimiser)
-            policy.weights_changed()
+            for learner in models.learners:
+                load_learner(learner, restored, checkpoints.model_of(restored.progress.round).parent)
             progress, best = restored.progress, restored.best
             say(f"{out}: goes on after round {progress.round} of {config.rounds}")
-        trainer = Trainer(playing, policy, playground, optimiser)
-        play = prepare(policy, optimiser, trainer, progress)
+        trainer = Trainer(playing, models, playground)
+        play = prepare(models.policy, models.learners[0].optimiser, trainer, progress)
         with closing(MetricsLog(out, None if restored is None else progress.round)) as log:
             if validate_first and restored is None and playground.validation is not None:
                 untrained: dict[str, float] = {}
                 best = (validate(trainer, untrained), 0)
                 log.append(0, untrained, {})
                 each_round(0, untrained)
-                checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
+                checkpoints.save(progress, models.learners, best)
             while progress.round < config.rounds:
                 report = play(progress)
                 progress, metrics = report.progress, dict(report.metrics)
@@ -170,7 +170,7 @@ def run_rounds(
                 each_round(progress.round, metrics)
                 is_best = best is not None and best[1] == progress.round
                 if last or is_best or progress.round % config.save_every == 0:
-                    checkpoints.save(progress, policy.model, optimiser.state(), best, policy.save)
+                    checkpoints.save(progress, models.learners, best)
     return checkpoints.model_of(progress.round if best is None else best[1])
 
 
@@ -234,17 +234,21 @@ def _write_config(path: Path, config: RunSettings) -> None:
 
 
 def validate(trainer: Trainer, metrics: dict[str, float]) -> float:
-    """Plays the validation panel and adds what came of it to the metrics."""
-    played = trainer.validate()
+    """Lets all learners play the validation panel, adds what came of it to the metrics, and returns the policy's rate."""
+    return [_validate(trainer, learner, metrics) for learner in trainer.learners][0]
+
+
+def _validate(trainer: Trainer, learner: Learner, metrics: dict[str, float]) -> float:
+    played = trainer.validate(learner)
     finished = [one for one in played if one.outcome.finished]
     if not finished:
         raise TrainingError(f"no episode of the validation finished: {played[0].reason}")
     rate = sum(one.outcome is Outcome.WON for one in finished) / len(finished)
-    metrics["validation/success"] = rate
-    metrics["validation/episodes"] = len(finished)
+    metrics[f"{learner.label}validation/success"] = rate
+    metrics[f"{learner.label}validation/episodes"] = len(finished)
     for kind in sorted({one.task_type for one in finished}):
         of_kind = [one.outcome is Outcome.WON for one in finished if one.task_type == kind]
-        metrics[f"validation/success/{kind}"] = sum(of_kind) / len(of_kind)
+        metrics[f"{learner.label}validation/success/{kind}"] = sum(of_kind) / len(of_kind)
     return rate
 
 

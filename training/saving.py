@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
@@ -14,9 +14,10 @@ import torch
 from safetensors import SafetensorError
 
 from ..envs.errors import HolderGymError
+from .learner import Learner
 from .trainer import Progress
 
-SCHEMA = 1
+SCHEMA = 2
 _STATE, _TENSORS, _MODEL = "state.json", "tensors.pt", "model"
 
 
@@ -25,18 +26,16 @@ class CheckpointError(HolderGymError):
 
 
 class Restored(NamedTuple):
-    """What a checkpoint holds besides the model that the evaluator loads.
+    """What a checkpoint holds besides the models that the evaluator loads.
 
     Attributes:
         progress: How far the run was.
-        weights: The trained parameters by name.
-        optimiser: The optimiser's state.
+        learners: For each learner the trained parameters by name (``weights``) and the state of its ``optimiser``.
         best: Success rate of the best validation so far, and its round; None before the first.
     """
 
     progress: Progress
-    weights: Mapping[str, torch.Tensor]
-    optimiser: Mapping[str, object]
+    learners: Mapping[str, Mapping[str, Mapping[str, object]]]
     best: tuple[float, int] | None
 
 
@@ -60,19 +59,15 @@ class Checkpoints:
     def save(
         self,
         progress: Progress,
-        model: torch.nn.Module,
-        optimiser: Mapping[str, object],
+        learners: Sequence[Learner],
         best: tuple[float, int] | None,
-        write_model: Callable[[Path], None],
     ) -> Path:
         """Writes a checkpoint, then removes those that are no longer wanted.
 
         Args:
             progress: How far the run is.
-            model: The policy; only its trained parameters are kept beside the model itself.
-            optimiser: The optimiser's state.
+            learners: What learns: each one's model for the evaluator, its trained parameters and its optimiser.
             best: Success rate and round of the best validation so far.
-            write_model: Writes the model that the evaluator loads into a folder.
 
         Raises:
             CheckpointError: If the disk is full or cannot be written; earlier checkpoints are untouched.
@@ -83,15 +78,18 @@ class Checkpoints:
             "schema": SCHEMA,
             "round": progress.round,
             "update": progress.update,
-            "stage": dict(progress.stage),
+            "stage": {name: dict(remembered) for name, remembered in progress.stage.items()},
             "best": best,
         }
-        weights = {name: one.detach().cpu() for name, one in model.named_parameters() if one.requires_grad}
+        tensors = {
+            one.name: {"weights": _trained(one.policy.model), "optimiser": one.optimiser.state()} for one in learners
+        }
         try:
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir(parents=True)
-            write_model(new / _MODEL)
-            torch.save({"weights": weights, "optimiser": optimiser}, new / _TENSORS)
+            for place, one in enumerate(learners):
+                one.policy.save(new / (_MODEL if place == 0 else one.name))
+            torch.save({"learners": tensors}, new / _TENSORS)
             # torch does not notice a flipped bit.
             state["sha256"] = _digest(new / _TENSORS)
             (new / _STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
@@ -111,7 +109,7 @@ class Checkpoints:
         """Reads a checkpoint.
 
         Raises:
-            CheckpointError: If it is damaged or of a later version.
+            CheckpointError: If it is damaged or of another version.
         """
         try:
             state = json.loads((path / _STATE).read_text(encoding="utf-8"))
@@ -123,8 +121,9 @@ class Checkpoints:
                 raise ValueError(f"{_TENSORS} is not what was written")
             tensors = torch.load(path / _TENSORS, weights_only=True, map_location="cpu")
             best = None if state["best"] is None else (float(state["best"][0]), int(state["best"][1]))
-            progress = Progress(state["round"], state["update"], state["stage"])
-            return Restored(progress, tensors["weights"], tensors["optimiser"], best)
+            if state["schema"] < 2:  # no stage remembered anything then, and there was one learner
+                return Restored(Progress(state["round"], state["update"]), {"policy": tensors}, best)
+            return Restored(Progress(state["round"], state["update"], state["stage"]), tensors["learners"], best)
         except (OSError, ValueError, LookupError, TypeError, RuntimeError, EOFError, UnpicklingError) as error:
             raise CheckpointError(
                 f"the checkpoint {path} is damaged ({_brief(error)}): remove it, and the one before is gone on from"
@@ -148,15 +147,17 @@ class Checkpoints:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def load_weights(model: torch.nn.Module, weights: Mapping[str, torch.Tensor], path: Path) -> None:
-    """Puts the weights of a checkpoint into the policy.
+def load_learner(learner: Learner, restored: Restored, path: Path) -> None:
+    """Puts the weights and the optimiser's state of a checkpoint into a learner.
 
     Raises:
         CheckpointError: If they belong to another architecture.
     """
-    own = {name: one for name, one in model.named_parameters() if one.requires_grad}
+    saved = restored.learners.get(learner.name, {"weights": {}})
+    weights = saved["weights"]
+    own = {name: one for name, one in learner.policy.model.named_parameters() if one.requires_grad}
     shapes = {name: tuple(one.shape) for name, one in own.items()}
-    theirs = {name: tuple(one.shape) for name, one in weights.items()}
+    theirs = {name: tuple(one.shape) for name, one in weights.items() if isinstance(one, torch.Tensor)}
     if shapes != theirs:
         first = sorted(name for name in shapes.keys() | theirs.keys() if shapes.get(name) != theirs.get(name))[0]
         raise CheckpointError(
@@ -165,7 +166,16 @@ def load_weights(model: torch.nn.Module, weights: Mapping[str, torch.Tensor], pa
         )
     with torch.no_grad():
         for name, one in own.items():
-            one.copy_(weights[name])
+            found = weights[name]
+            assert isinstance(found, torch.Tensor)
+            one.copy_(found)
+    learner.optimiser.restore(saved["optimiser"])
+    learner.policy.weights_changed()
+
+
+def _trained(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The trained parameters; the others are those of the model that was begun with."""
+    return {name: one.detach().cpu() for name, one in model.named_parameters() if one.requires_grad}
 
 
 def _name(round: int) -> str:

@@ -54,16 +54,14 @@ class MiniBatch:
         """
         wanted = set(episodes)
         numbers = [number for number, episode in enumerate(experience.sequence_episodes) if episode in wanted]
-        keep_E = torch.zeros(experience.layout.episodes.count, dtype=torch.bool)
-        keep_E[list(wanted)] = True
-        keep_B = experience.layout.episodes.spread(keep_E)
+        rows = experience.layout.rows_of(episodes)
         sequences = tuple(experience.sequences[number] for number in numbers)
         ends = torch.cumsum(torch.tensor([len(one.lengths) for one in sequences]), 0).tolist()
         whole = method.aggregation.per == "trajectory"
         return cls(
             sequences=sequences,
-            rows=keep_B.nonzero().squeeze(1),
-            tokens=experience.layout.rows.spread(keep_B).nonzero().squeeze(1),
+            rows=rows,
+            tokens=experience.layout.take(rows).tokens,
             bonds=tuple(experience.sequence_episodes[number] if whole else number for number in numbers),
             rows_of=tuple(torch.arange(end - len(one.lengths), end) for one, end in zip(sequences, ends, strict=True)),
         )

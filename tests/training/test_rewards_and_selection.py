@@ -7,10 +7,14 @@ from holdergym.training.selection import DropUniformGroups
 
 
 def test_overlong_penalty() -> None:
-    stage = OverlongPenalty(limit=100, buffer=20, factor=1.0)
-    tokens_E = torch.tensor([0, 80, 85, 90, 100])
-    assert stage(torch.ones(5), tokens_E).tolist() == pytest.approx([1, 1, 0.75, 0.5, 0])
-    assert OverlongPenalty(limit=100, buffer=20, factor=0.0)(torch.ones(5), tokens_E).tolist() == [1] * 5
+    rollout = Rollout(
+        layout=Layout.of_single_turns([0, 80, 85, 90, 100], group_size=5),
+        reward_E=torch.ones(5),
+        verifier_E=torch.ones(5),
+        old_logp_T=torch.zeros(355),
+    )
+    assert OverlongPenalty(limit=100, buffer=20, factor=1.0)(rollout).tolist() == pytest.approx([1, 1, 0.75, 0.5, 0])
+    assert OverlongPenalty(limit=100, buffer=20, factor=0.0)(rollout).tolist() == [1] * 5
 
 
 def test_uniform_groups_are_dropped_by_their_verifier_reward() -> None:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,16 +22,19 @@ from holdergym.envs.task import Task
 from holdergym.training import run as training_run
 from holdergym.training.config import LoraSettings, OptimiserSettings, TrainConfig, ValidationSettings
 from holdergym.training.experience import RewardSettings
+from holdergym.training.learner import NotFiniteError
 from holdergym.training.metrics_log import read_metrics
-from holdergym.training.optimiser import Optimiser, rate_at
-from holdergym.training.playground import Playground, tasks_of_round
+from holdergym.training.models import open_models
+from holdergym.training.optimiser import rate_at
+from holdergym.training.playground import Playground
 from holdergym.training.plotting import plot_run
 from holdergym.training.policy import Policy
 from holdergym.training.presets import preset
 from holdergym.training.run import train
+from holdergym.training.sampling import tasks_of_round
 from holdergym.training.saving import CheckpointError, Checkpoints
 from holdergym.training.scoring import require_plain_head
-from holdergym.training.trainer import NotFiniteError, Progress, Trainer
+from holdergym.training.trainer import Progress, Trainer
 from transformers import AutoModelForCausalLM
 
 from ..agents.conftest import tiny_checkpoint
@@ -86,9 +88,8 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fresh(config: TrainConfig) -> Iterator[tuple[Trainer, Policy]]:
-    with closing(Policy(config)) as policy:
-        optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
-        yield Trainer(config, policy, LETTERS, optimiser), policy
+    with open_models(config) as models:
+        yield Trainer(config, models, LETTERS), models.policy
 
 
 @pytest.mark.parametrize("method", ["grpo", "holderpo", "gspo", "reinforce++"])
@@ -99,14 +100,14 @@ def test_it_learns(config: TrainConfig, method: str) -> None:
         stages = resolve(type(stages), [_layer(stages), Layer("", {"aggregation": {"exponent": {"rounds": 25}}})])
     config = replace(config, method=stages, rounds=25, optimiser=OptimiserSettings(learning_rate=3e-3))
     for trainer, _ in fresh(config):
-        before = sum(one.outcome is Outcome.WON for one in trainer.validate())
+        before = sum(one.outcome is Outcome.WON for one in trainer.validate(trainer.learners[0]))
         progress, first, last = Progress(), [], []
         for number in range(1, config.rounds + 1):
             report = trainer.round(progress)
             progress = report.progress
             (first if number <= 4 else last if number > 20 else []).append(report.metrics["success"])
         assert sum(last) / len(last) > max(0.9, sum(first[:2]) / 2 + 0.2)
-        assert sum(one.outcome is Outcome.WON for one in trainer.validate()) >= max(2, before)
+        assert sum(one.outcome is Outcome.WON for one in trainer.validate(trainer.learners[0])) >= max(2, before)
         assert progress == Progress(25, 50, progress.stage)
 
 
@@ -137,7 +138,7 @@ def test_the_saved_model_is_an_ordinary_checkpoint(config: TrainConfig, letters:
     assert best.parent.name.startswith("round-")
     for trainer, policy in fresh(replace(config, agent=replace(config.agent, model=str(best)))):
         assert policy.checkpoint.folder == best
-        assert len(trainer.validate()) == 3
+        assert len(trainer.validate(trainer.learners[0])) == 3
     kept = sorted(path.name for path in (config.out / "checkpoints").iterdir())
     assert len(kept) <= config.keep_last + 1
     assert kept[-1] == "round-000004"
@@ -204,7 +205,8 @@ def test_another_architecture_is_refused(config: TrainConfig, letters: None) -> 
     train(replace(config, rounds=1))
     path = config.out / "checkpoints" / "round-000001"
     state = torch.load(path / "tensors.pt", weights_only=True)
-    state["weights"]["lm_head.weight"] = state["weights"]["lm_head.weight"][:-1]
+    weights = state["learners"]["policy"]["weights"]
+    weights["lm_head.weight"] = weights["lm_head.weight"][:-1]
     torch.save(state, path / "tensors.pt")
     record = json.loads((path / "state.json").read_text())
     record["sha256"] = hashlib.sha256((path / "tensors.pt").read_bytes()).hexdigest()
@@ -296,7 +298,7 @@ def test_adapters_train_only_themselves(config: TrainConfig, letters: None) -> N
         assert all(torch.equal(one, frozen[name]) for name, one in policy.model.named_parameters() if name in frozen)
     best = train(adapted)
     for trainer, _ in fresh(replace(config, agent=replace(config.agent, model=str(best)))):
-        assert len(trainer.validate()) == 3
+        assert len(trainer.validate(trainer.learners[0])) == 3
 
 
 def test_a_reference_holds_the_policy(config: TrainConfig) -> None:

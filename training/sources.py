@@ -1,0 +1,109 @@
+"""Stage 2: who plays the episodes of a round."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ..agents.agent import episode_seed
+from ..agents.rollout import EpisodeJob
+from ..agents.trajectory import Trajectory
+from ..envs.errors import ConfigError
+from ..envs.task import Task
+
+Slot = tuple[str, int]
+"""An episode of a round: its task's id and its sample."""
+
+
+class Player(NamedTuple):
+    """Who can play.
+
+    Attributes:
+        play: Plays jobs and returns the episodes by slot.
+        parameters: Number of weights, for what the rollouts cost.
+    """
+
+    play: Callable[[Sequence[EpisodeJob]], Mapping[Slot, Trajectory]]
+    parameters: int
+
+
+class RolloutRequest(NamedTuple):
+    """What a source is asked for.
+
+    Attributes:
+        tasks: The tasks of the round; a small panel may come twice.
+        group_size: Episodes a task that the settings ask for.
+        round: Number of the round, from 1.
+        rounds: Rounds of the run.
+        seed: Seed of the run.
+        policy: The policy that is trained.
+        explorer: The frozen model, where the settings name one.
+    """
+
+    tasks: Sequence[Task]
+    group_size: int
+    round: int
+    rounds: int
+    seed: int
+    policy: Player
+    explorer: Player | None = None
+
+
+class Rollouts(NamedTuple):
+    """The episodes of a round.
+
+    Attributes:
+        groups: The episodes of each group; advantages compare those of one group.
+        explored: Those that another model than the policy has played.
+        metrics: Numbers for the log.
+    """
+
+    groups: list[list[Trajectory]]
+    explored: frozenset[Slot] = frozenset()
+    metrics: Mapping[str, float] = {}  # noqa: RUF012
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnPolicy:
+    """The policy plays all episodes.
+
+    Attributes:
+        oversample: Episodes played for each one that ``group_size`` asks for; a selection stage is to thin them out.
+
+    Raises:
+        ConfigError: If ``oversample`` is below 1.
+    """
+
+    name: Literal["policy"] = "policy"
+    oversample: int = 1
+
+    def __post_init__(self) -> None:
+        if self.oversample < 1:
+            raise ConfigError(f"an oversampling of {self.oversample}: it must be 1 or more")
+
+    def __call__(self, request: RolloutRequest) -> Rollouts:
+        """Plays the round."""
+        jobs = jobs_of(request, request.group_size * self.oversample)
+        played = request.policy.play([job for group in jobs for job in group])
+        return Rollouts([[played[job.task.id, job.sample] for job in group] for group in jobs])
+
+
+def jobs_of(request: RolloutRequest, size: int) -> list[list[EpisodeJob]]:
+    """The episodes of each group. A small panel may come twice in a round: then its samples are counted on.
+
+    Args:
+        request: The round.
+        size: Episodes a group.
+    """
+    first: dict[str, int] = {}
+    groups = []
+    for task in request.tasks:
+        start = first.get(task.id, 0)
+        first[task.id] = start + size
+        name = f"round {request.round} {task.id}"
+        groups.append(
+            [
+                EpisodeJob(task, sample, episode_seed(request.seed, name, sample))
+                for sample in range(start, start + size)
+            ]
+        )
+    return groups
