@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 from ...agents.language_model_settings import LanguageModelSettings
 from ...envs.errors import HolderGymError
@@ -51,26 +52,91 @@ def viewer_page(folders: Sequence[Path], tokenizer: str | None = None) -> str:
             f"{runs[1].panel.label!r}): view each on its own"
         )
     tasks: dict[str, JsonObject] = {}
-    blocks: list[str] = []
-    rows: list[list[JsonObject]] = []
-    heads: list[JsonObject] = []
+    parts: list[_Part] = []
     for number, run in enumerate(runs):
         episodes = _episodes(run)
         texts, note = _texts_of(run, episodes, tokenizer)
-        of_run = []
-        for place, episode in enumerate(episodes):
-            prepared = prepare(episode, texts)
-            of_run.append(prepared.row)
-            blocks.append(_block(f"episode-{number}-{place}", prepared.body))
-            task = tasks.setdefault(episode.trajectory.task_id, {"type": episode.trajectory.task_type, "goal": ""})
-            task["goal"] = task["goal"] or goal_of(episode.trajectory)
-        rows.append(of_run)
-        heads.append(identity(run, [note] if note else []))
-    index: JsonObject = {"version": __version__, "runs": heads, "tasks": tasks, "rows": rows}
+        part = _part(number, episodes, texts, tasks)
+        parts.append(part._replace(head=identity(run, [note] if note else [])))
+    index = _index(parts, tasks)
     if len(runs) > 1:
         index["mismatches"] = [str(mismatch) for mismatch in mismatches(runs[0], runs[1])]
         index["pairing"] = _pairing(*runs)
-    return _assemble([_block("index", index), *blocks])
+    return _assemble([_block("index", index), *(block for part in parts for block in part.blocks)])
+
+
+class CutPage(NamedTuple):
+    """A page that may not hold all episodes.
+
+    Attributes:
+        text: The page, which says so itself.
+        left_out: Number of episodes that it does not hold.
+    """
+
+    text: str
+    left_out: int
+
+
+def cut_page(run: Run, most_bytes: int) -> CutPage:
+    """Makes the page of one run as far as it fits into a size, the same on every machine: tokens are without texts.
+
+    Args:
+        run: The run.
+        most_bytes: Most bytes of episodes; those at the end of the panel are left out. The rates are those of all.
+
+    Raises:
+        HolderGymError: If the episodes cannot be read.
+        ValueError: If a number in them is not finite.
+    """
+    tasks: dict[str, JsonObject] = {}
+    part = _part(0, _episodes(run), None, tasks, most_bytes)
+    left_out = len(run.results) - len(part.rows)
+    note = (
+        f"Cut to {most_bytes / 1e6:g} MB: {len(part.rows)} of {counted(len(run.results), 'episode')} are here, in the order "
+        "of the panel. Rates and counts are those of all."
+    )
+    part = part._replace(head=identity(run, [note] if left_out else []))
+    return CutPage(_assemble([_block("index", _index([part], tasks)), *part.blocks]), left_out)
+
+
+class _Part(NamedTuple):
+    """A run's part of the page."""
+
+    blocks: list[str]
+    rows: list[JsonObject]
+    head: JsonObject
+
+
+def _part(
+    number: int,
+    episodes: Sequence[Episode],
+    texts: TokenTexts | None,
+    tasks: dict[str, JsonObject],
+    most_bytes: int | None = None,
+) -> _Part:
+    """Prepares the episodes of a run, adds their tasks, and stops before they are larger than allowed."""
+    part = _Part([], [], {})
+    size = 0
+    for place, episode in enumerate(episodes):
+        prepared = prepare(episode, texts)
+        block = _block(f"episode-{number}-{place}", prepared.body)
+        size += len(block)
+        if most_bytes is not None and size > most_bytes:
+            break
+        part.blocks.append(block)
+        part.rows.append(prepared.row)
+        task = tasks.setdefault(episode.trajectory.task_id, {"type": episode.trajectory.task_type, "goal": ""})
+        task["goal"] = task["goal"] or goal_of(episode.trajectory)
+    return part
+
+
+def _index(parts: Sequence[_Part], tasks: dict[str, JsonObject]) -> JsonObject:
+    return {
+        "version": __version__,
+        "runs": [part.head for part in parts],
+        "tasks": tasks,
+        "rows": [part.rows for part in parts],
+    }
 
 
 def _pairing(first: Run, second: Run) -> str:

@@ -1,15 +1,18 @@
-"""``holdergym leaderboard``: a table of runs."""
+"""``holdergym leaderboard``: a table of runs, a site of static pages, and a board that runs are handed in to."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from ..envs.errors import HolderGymError
+from ..envs.wording import counted
 from ..eval.prices import read_prices
 from ..eval.run import folder_of, read_run
 from ..leaderboards.csv_file import boards_as_csv
+from ..leaderboards.latex import boards_as_latex
 from ..leaderboards.markdown import boards_as_markdown
 from ..leaderboards.page import boards_as_html
 from ..leaderboards.rows import Board, build_boards
@@ -23,17 +26,43 @@ _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
     "md": boards_as_markdown,
     "csv": boards_as_csv,
     "html": boards_as_html,
+    "latex": boards_as_latex,
 }
-
-
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
-@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True)
-@click.option(
+_prices = click.option(
     "--prices", type=PATH, help="TOML file with what a million tokens cost, by model. [default: the runs' agent.prices]"
 )
+
+
+class _TableByDefault(click.Group):
+    """Shows a table unless the first argument is the name of something else to do."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts the table's name before arguments that name nothing else."""
+        names = [*self.commands, *ctx.help_option_names]
+        return super().parse_args(ctx, args if args and args[0] in names else ["table", *args])
+
+
+@click.group(cls=_TableByDefault)
+def command() -> None:
+    """Show run folders as a table, build a site of static pages, or hand in a run to a board.
+
+    `holdergym leaderboard RUN...` is short for `holdergym leaderboard table RUN...`; a run folder whose own name is that
+    of one of the commands below is given as ./build, for example.
+
+    \b
+    Examples:
+      holdergym leaderboard runs/a runs/b --format md
+      holdergym leaderboard build runs --out site
+      holdergym leaderboard add runs/a --board board
+    """
+
+
+@command.command()
+@click.argument("runs", nargs=-1, required=True, type=PATH, metavar="RUN...")
+@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True)
+@_prices
 @click.option("--out", type=OUTPUT, help="File to write instead of standard output.")
-def command(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | None) -> None:
+def table(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | None) -> None:
     """Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.
 
     A run is its folder, or any of the files in it. Runs on different panels go into different tables. A part of a
@@ -63,3 +92,52 @@ def command(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | 
         echo(text, nl=False)
         return
     write_output(out, text.encode())
+
+
+@command.command()
+@click.argument("places", nargs=-1, required=True, type=PATH, metavar="RUNS...")
+@click.option("--out", type=PATH, required=True, help="Folder to write. One that holds a site is replaced, no other.")
+@_prices
+@click.option(
+    "--episodes-mb",
+    type=click.FloatRange(min=0, max=500),
+    default=20.0,
+    show_default=True,
+    help="Most megabytes of a run's episodes that are shown turn by turn; 0 shows none.",
+)
+@click.option("--leave-out-damaged", is_flag=True, help="Go on without runs that cannot be read; the site names them.")
+def build(
+    places: tuple[Path, ...], out: Path, prices: Path | None, episodes_mb: float, leave_out_damaged: bool
+) -> None:
+    """Build a site of static pages from run folders, and from folders that hold some.
+
+    The pages open from disk, on phones, in light and dark: rankings with ties by paired tests, a heat map of task types,
+    pass@k, success against steps and tokens, the curves of training runs, and a page a run with its episodes turn by
+    turn and the command that makes it again. Tables need no script, and can be copied as Markdown and LaTeX. Equal runs
+    give equal bytes.
+
+    The curves are drawn by plotly.js, which the extra `site` brings.
+
+    \b
+    Examples:
+      holdergym leaderboard build runs --out site
+      holdergym leaderboard build board runs/training --out site --episodes-mb 5
+    """
+    from ..leaderboards.site.building import build_site
+    from ..leaderboards.site.gathering import gather
+    from ..leaderboards.site.writing import check_target, write_site
+
+    check_target(out)
+    began = time.perf_counter()
+    gathered = gather(places, leave_out_damaged=leave_out_damaged)
+    site = build_site(gathered, read_prices(prices) if prices else None, viewer_bytes=round(episodes_mb * 1e6))
+    write_site(site.files, out)
+    for note in site.notes:
+        echo(f"note: {note}", err=True)
+    episodes = sum(len(named.run.results) for named in gathered.runs)
+    size = sum(map(len, site.files.values()))
+    echo(
+        f"{out / 'index.html'}: {counted(len(gathered.runs), 'run')} with {counted(episodes, 'episode')}, "
+        f"{counted(len(gathered.trainings), 'training run')}; {counted(len(site.files), 'file')}, {size / 1e6:.1f} MB, "
+        f"in {time.perf_counter() - began:.1f} s"
+    )

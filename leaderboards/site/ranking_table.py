@@ -1,0 +1,101 @@
+"""The table of a ranking: ranks, rates with their intervals, ties."""
+
+from ..numbers import count, decimal, interval, percent
+from ..side_tables import SideTable
+from .entries import Entry, Ranking
+from .markup import safe, scrolling
+from .standings import Standings
+
+NO_LETTERS = "The runs overlap in too many ways for letters; each run's page lists what it can be told apart from."
+
+
+def ranking_as_html(ranking: Ranking, up: str) -> str:
+    """The table as a page shows it.
+
+    Args:
+        ranking: The ranking.
+        up: What leads from the page to the root of the site.
+    """
+    head = (
+        '<th class="rank" scope="col">Rank</th><th class="l" scope="col">Run</th><th scope="col">Success</th>'
+        '<th class="bar opt" scope="col"><span class="hidden">Interval as a picture</span></th>'
+        '<th class="l" scope="col">Ties</th><th class="opt" scope="col">Steps</th>'
+        '<th class="opt" scope="col">Path eff.</th>'
+    )
+    previous: int | None = None
+    rows = []
+    for entry in ranking.entries:
+        new = bool(rows) and entry.rank != previous
+        rows.append(_row(ranking, entry, up, new=new))
+        previous = entry.rank
+    body = "\n".join(rows)
+    table = f'<table class="ranking">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
+    note = f'<p class="note">{NO_LETTERS}</p>' if ranking.standings.letters is None else ""
+    return scrolling(table, f"Ranking of {ranking.title}") + note
+
+
+def ranking_as_table(ranking: Ranking) -> SideTable:
+    """The same as texts."""
+    rows = tuple(
+        (
+            "-" if entry.rank is None else str(entry.rank),
+            entry.row.agent,
+            entry.row.run,
+            count(entry.row.overall),
+            percent(entry.row.overall.success_rate),
+            interval(entry.row.overall.interval),
+            entry.letters or "-",
+            decimal(entry.row.overall.mean_steps, 1),
+        )
+        for entry in ranking.entries
+    )
+    notes = tuple(
+        f"{entry.row.agent} ({entry.row.run}): {'; '.join(entry.row.notes)}"
+        for entry in ranking.entries
+        if entry.row.notes
+    )
+    headers = ("rank", "agent", "run", "won", "success %", "95% interval", "ties", "steps")
+    return SideTable(f"{ranking.title}, sha256 {ranking.board.panel_sha256[:12]}", 3, headers, rows, notes)
+
+
+def ties_in_words(standings: Standings) -> str:
+    """How many pairs were tested and told apart."""
+    pairs = len(standings.pairings)
+    if not pairs:
+        return "One run: there is nothing to compare it with."
+    apart = sum(found.different for found in standings.pairings.values())
+    tested = standings.tests
+    left = f"; {pairs - tested} not compared" if pairs > tested else ""
+    return f"{apart} of {tested} tested pairs can be told apart{left}."
+
+
+def _row(ranking: Ranking, entry: Entry, up: str, *, new: bool) -> str:
+    row, overall = entry.row, entry.row.overall
+    kinds = f"{entry.model} · {entry.method}" if entry.model != row.agent else entry.method
+    about = "".join(f"<small>{safe(text)}</small>" for text in (f"{row.run} · {kinds}", "; ".join(row.notes)) if text)
+    rank = "–" if entry.rank is None else str(entry.rank)
+    letters = "".join(f'<span class="letter">{safe(letter)}</span>' for letter in entry.letters.split()) or "–"
+    return (
+        f'<tr class="{"next" if new else "same"}" data-key="{entry.slug}" data-model="{safe(entry.model)}" '
+        f'data-method="{safe(entry.method)}">'
+        f'<td class="rank">{rank}</td>'
+        f'<th class="who" scope="row"><a href="{up}runs/{entry.slug}.html">{safe(row.agent)}</a>{about}</th>'
+        f'<td class="rate"><b>{percent(overall.success_rate)}</b> %<small>{count(overall)}</small>'
+        f"<small>{interval(overall.interval)}</small></td>"
+        f'<td class="bar opt">{_bar(entry)}</td>'
+        f'<td class="ties">{letters}</td>'
+        f'<td class="opt">{decimal(overall.mean_steps, 1)}</td>'
+        f'<td class="opt">{decimal(overall.path_efficiency, 2)}</td></tr>'
+    )
+
+
+def _bar(entry: Entry) -> str:
+    """The rate and its interval on a line from 0 to 100 %."""
+    rate, ends = entry.row.overall.success_rate, entry.row.overall.interval
+    if not rate.defined:
+        return ""
+    band = "" if ends.cause else f'<rect class="range" x="{100 * ends.low:.2f}%" y="5" width="{100 * (ends.high - ends.low):.2f}%" height="6" rx="3"/>'
+    return (
+        '<svg aria-hidden="true"><rect class="ground" x="0" y="7.5" width="100%" height="1"/>'
+        f'{band}<circle class="point" cx="{100 * rate.value:.2f}%" cy="8" r="4"/></svg>'
+    )

@@ -1,0 +1,1 @@
+"""Runs that are handed in to a board."""
