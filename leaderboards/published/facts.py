@@ -74,7 +74,7 @@ def _math_main(line: Line) -> Row:
     if not name.startswith("HolderPO"):
         return Row(model, label, name.removesuffix("-1.5B").removesuffix("-7B"), p)
     if p.startswith("not stated"):
-        return Row(model, label, "HölderPO", "not stated", note="p is not stated in the table")
+        return Row(model, label, "HölderPO", "p not stated", note="p is not stated in the table")
     return Row(model, label, "HölderPO", p, holder_config(p, "sequence"))
 
 
