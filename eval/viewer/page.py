@@ -92,7 +92,8 @@ def cut_page(run: Run, most_bytes: int) -> CutPage:
     part = _part(0, _episodes(run), None, tasks, most_bytes)
     left_out = len(run.results) - len(part.rows)
     note = (
-        f"Cut to {most_bytes / 1e6:g} MB: {len(part.rows)} of {counted(len(run.results), 'episode')} are here, in the order "
+        f"Cut to {most_bytes / 1e6:g} MB: {len(part.rows)} of {counted(len(run.results), 'episode')} are here, in the "
+        "order "
         "of the panel. Rates and counts are those of all."
     )
     part = part._replace(head=identity(run, [note] if left_out else []))

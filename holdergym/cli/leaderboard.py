@@ -1,12 +1,15 @@
 """``holdergym leaderboard``: a table of runs, a site of static pages, and a board that runs are handed in to."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
+from tqdm import tqdm
 
+from ..agents.trajectory import Trajectory
 from ..envs.errors import HolderGymError
 from ..envs.wording import counted
 from ..eval.prices import read_prices
@@ -46,8 +49,8 @@ class _TableByDefault(click.Group):
 def command() -> None:
     """Show run folders as a table, build a site of static pages, or hand in a run to a board.
 
-    `holdergym leaderboard RUN...` is short for `holdergym leaderboard table RUN...`; a run folder whose own name is that
-    of one of the commands below is given as ./build, for example.
+    `holdergym leaderboard RUN...` is short for `holdergym leaderboard table RUN...`. A run folder whose own name is that
+    of a command below is given with a path, as in ./build.
 
     \b
     Examples:
@@ -111,10 +114,10 @@ def build(
 ) -> None:
     """Build a site of static pages from run folders, and from folders that hold some.
 
-    The pages open from disk, on phones, in light and dark: rankings with ties by paired tests, a heat map of task types,
-    pass@k, success against steps and tokens, the curves of training runs, and a page a run with its episodes turn by
-    turn and the command that makes it again. Tables need no script, and can be copied as Markdown and LaTeX. Equal runs
-    give equal bytes.
+    The pages open from disk, on phones, in light and dark: rankings with ties by paired tests, a heat map of task
+    types, pass@k, success against steps and tokens, the curves of training runs, and a page a run with its episodes turn
+    by turn and the command that makes it again. Tables need no script, and can be copied as Markdown and LaTeX. Equal
+    runs give equal bytes.
 
     The curves are drawn by plotly.js, which the extra `site` brings.
 
@@ -141,3 +144,46 @@ def build(
         f"{counted(len(gathered.trainings), 'training run')}; {counted(len(site.files), 'file')}, {size / 1e6:.1f} MB, "
         f"in {time.perf_counter() - began:.1f} s"
     )
+
+
+@command.command()
+@click.argument("run", type=PATH, metavar="RUN")
+@click.option("--board", type=PATH, default=Path("board"), show_default=True, help="Folder of the board.")
+@click.option("--name", help="Name of the run on the board. [default: that of its folder]")
+@click.option(
+    "--replay", is_flag=True, help="Play the recorded actions again, and hold the answers against the record."
+)
+@click.option("--data", type=PATH, help="Games or problems for --replay, as for `holdergym eval`.")
+def add(run: Path, board: Path, name: str | None, replay: bool, data: Path | None) -> None:
+    """Check a run folder and put a copy of it on a board, or refuse it with the reason.
+
+    It must be a whole panel, every task with as many samples as asked for, no episode failed or missing; hashes,
+    outcomes and the summary are recomputed, and each outcome must follow from its turns. With --replay the recorded
+    actions are played again in the engine, or the answers graded again: every observation, reward and outcome must be
+    the recorded one. A board is a folder of runs, so that every verb that takes runs takes those in it.
+
+    What no check can see: which of many runs was handed in, whether the model saw the tasks before, and whether
+    somebody else than the named agent chose the actions.
+
+    \b
+    Examples:
+      holdergym leaderboard add runs/a --replay
+      holdergym leaderboard add runs/b --board board --name mine --replay --data DIR
+      holdergym leaderboard build board --out site
+    """
+    from ..leaderboards.submissions.board import add_run
+
+    if data is not None and not replay:
+        raise HolderGymError("--data says where the games of --replay are: add --replay, or leave it out")
+    with tqdm(desc="played again", unit=" episodes", file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+
+        def count(played: Trajectory) -> None:
+            bar.update()
+
+        added = add_run(run, board, name=name, replay=replay, data=data, each=count)
+    taken = f"{added.folder}: {counted(len(added.run.results), 'episode')} checked"
+    if added.replayed is not None:
+        taken += (
+            f", {counted(added.replayed.episodes, 'episode')} with {counted(added.replayed.turns, 'turn')} played again"
+        )
+    echo(taken if added.replayed is not None else f"{taken}; --replay would also play its actions again")

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...agents.usage import Prices
-from ...eval.viewer.page import cut_page
 from ...envs.wording import counted
+from ...eval.viewer.page import cut_page
 from ..csv_file import boards_as_csv
 from ..latex import boards_as_latex
 from ..markdown import boards_as_markdown
@@ -122,7 +122,9 @@ def _episodes(entry: Entry, most: int) -> _Episodes:
     link = f'<p class="links"><a href="../episodes/{entry.slug}.html">Read the episodes turn by turn</a></p>'
     if shown.left_out:
         told = f"{counted(shown.left_out, 'episode')} of {total:,} left out"
-        cut = f'<p class="note">{told}: the page holds {most / 1e6:g} MB of them, in the order of the panel; {local}.</p>'
+        cut = (
+            f'<p class="note">{told}: the page holds {most / 1e6:g} MB of them, in the order of the panel; {local}.</p>'
+        )
         return _Episodes(shown.text, link + cut, f"{entry.row.run}: {told} of its page of episodes (--episodes-mb)")
     return _Episodes(shown.text, link, "")
 

@@ -142,9 +142,7 @@ def _tokens(ranking: Ranking) -> Chart:
     )
 
 
-def _reach_chart(
-    name: str, title: str, note: str, across: str, reaches: Sequence[tuple[int, Entry, Reach]]
-) -> Chart:
+def _reach_chart(name: str, title: str, note: str, across: str, reaches: Sequence[tuple[int, Entry, Reach]]) -> Chart:
     most = max((reach.costs[-1] for _, _, reach in reaches), default=0)
     budgets = sorted({max(1, round(most * part / _BUDGETS)) for part in range(1, _BUDGETS + 1)}) if most else []
     rows = [
@@ -183,7 +181,8 @@ def training_charts(training: Training) -> list[Chart]:
             training,
             "exponent",
             "p, ACR, entropy and KL",
-            "One axis of rounds: the Hölder exponent p and the share of collapsed groups (ACR) by the scale on the left, "
+            "One axis of rounds: the Hölder exponent p and the share of collapsed groups (ACR) by the scale on the "
+            "left, "
             "entropy and the divergence from the reference policy in nats by the scale on the right.",
             "p and ACR",
             ("p", "collapsed_groups", "entropy", "kl"),
@@ -242,9 +241,7 @@ def _training_chart(
         note += f" The table has {len(shown)} of {len(rounds):,} rounds, spread evenly."
     if any(len(training.curves[metric]) > MOST_POINTS for metric in there):
         note += f" The curves have {MOST_POINTS:,} points of each metric, spread evenly."
-    rows = [
-        (str(number), *(_significant(by_round[number].get(metric)) for metric in there)) for number in shown
-    ]
+    rows = [(str(number), *(_significant(by_round[number].get(metric)) for metric in there)) for number in shown]
     headers = ("round", *(CURVES[metric] for metric in there))
     return Chart(
         name,

@@ -10,14 +10,13 @@ from typing import NamedTuple
 from ...envs.errors import HolderGymError
 from ...envs.files import read_file
 from ...eval.errors import RunError
-from ...eval.run import EPISODES, MANIFEST, Run, folder_of, read_run
+from ...eval.run import MANIFEST, Run, folder_of
+from ..reading import read_any_run
 from .training_log import METRICS, Training, is_training, read_training
 
 MOST_DEPTH = 6
 """Folders below a given one in which runs are looked for."""
 MOST_FOLDERS = 20_000
-MOST_EPISODE_BYTES = 4 * 2**30
-"""A run of this size would need tens of gigabytes of memory to be read."""
 
 
 class LeftOut(NamedTuple):
@@ -77,28 +76,11 @@ def gather(places: Sequence[Path], *, leave_out_damaged: bool = False) -> Gather
                 raise RunError(f"{error} (with --leave-out-damaged the site is built without it)") from None
             left_out.append(LeftOut(folder.resolve().name, str(error)))
     if not runs and not trainings:
-        raise RunError(f"there is no run in {', '.join(map(str, places))}: give run folders, or a folder that holds some")
+        raise RunError(
+            f"there is no run in {', '.join(map(str, places))}: give run folders, or a folder that holds some"
+        )
     _refuse_copies(runs, trainings)
     return Gathered(tuple(sorted(runs, key=_slug_of)), tuple(sorted(trainings, key=_slug_of)), tuple(sorted(left_out)))
-
-
-def read_any_run(folder: Path) -> Run:
-    """Reads a run that may come from a stranger: one that cannot be held, or has numbers beyond reason, is refused.
-
-    Raises:
-        RunError: As ``read_run``, and for such a run.
-    """
-    path = folder / EPISODES
-    try:
-        size = path.stat().st_size if path.is_file() else 0
-    except OSError as error:
-        raise RunError(f"cannot read {path}: {error.strerror}") from None
-    if size > MOST_EPISODE_BYTES:
-        raise RunError(f"{path} has {size:,} bytes, more than the {MOST_EPISODE_BYTES:,} that are read")
-    try:
-        return read_run(folder)
-    except OverflowError:
-        raise RunError(f"{path} is damaged: it holds a number that is too large") from None
 
 
 def _run_folders(place: Path) -> list[Path]:

@@ -25,7 +25,8 @@ def index_page(
     """
     runs = sum(len(ranking.entries) for ranking in rankings)
     lead = (
-        f"{counted(runs, 'run')} in {counted(len(rankings), 'ranking')}. A ranking holds runs over the very same tasks, "
+        f"{counted(runs, 'run')} in {counted(len(rankings), 'ranking')}. A ranking holds runs over the very same "
+        "tasks, "
         "played under the same conditions; ranks follow from paired tests, so that a tie is shown as a tie."
     )
     missing = "".join(
@@ -80,4 +81,7 @@ def _filters(rankings: Sequence[Ranking]) -> str:
         + "</select></label>"
         for name, values in choices.items()
     )
-    return f'<div class="filters" id="filters" role="search" aria-label="Filters" hidden>{fields}<output aria-live="polite"></output></div>'
+    return (
+        f'<div class="filters" id="filters" role="search" aria-label="Filters" hidden>{fields}'
+        '<output aria-live="polite"></output></div>'
+    )

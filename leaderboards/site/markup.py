@@ -32,13 +32,18 @@ def tags(rows: Iterable[tuple[str, str]]) -> str:
 
 def plain_table(table: SideTable) -> str:
     """A table of texts."""
-    head = "".join(f"<th{_left(table, n)} scope=\"col\">{safe(text)}</th>" for n, text in enumerate(table.headers))
+    head = "".join(f'<th{_left(table, n)} scope="col">{safe(text)}</th>' for n, text in enumerate(table.headers))
     body = "\n".join(
         "<tr>" + "".join(f"<td{_left(table, n)}>{safe(cell)}</td>" for n, cell in enumerate(row)) + "</tr>"
         for row in table.rows
     )
     notes = "".join(f'<p class="note">{safe(note)}</p>' for note in table.notes)
-    return scrolling(f'<table class="plain">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>', table.title) + notes
+    return (
+        scrolling(
+            f'<table class="plain">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>', table.title
+        )
+        + notes
+    )
 
 
 def scrolling(table: str, name: str) -> str:
@@ -53,9 +58,7 @@ def copies(table: SideTable) -> str:
 
 def copies_of(texts: Sequence[tuple[str, str]]) -> str:
     """Texts to be copied, folded; not cut, as they are meant to be whole."""
-    blocks = "".join(
-        f"<h4>{safe(name)}</h4><pre>{escape(text, quote=False)}</pre>" for name, text in texts
-    )
+    blocks = "".join(f"<h4>{safe(name)}</h4><pre>{escape(text, quote=False)}</pre>" for name, text in texts)
     return f'<details class="copies"><summary>Copy as Markdown or LaTeX</summary>{blocks}</details>'
 
 

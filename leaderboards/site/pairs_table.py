@@ -59,7 +59,11 @@ def pairs_of(ranking: Ranking, number: int) -> SideTable:
         name = f"{entry.row.agent} ({entry.row.run})"
         rows.append((name, *_numbers(ranking, number, other)))
         found = ranking.standings.of(number, other)
-        sampling = found.sampling if number < other else [each._replace(first=each.second, second=each.first) for each in found.sampling]
+        sampling = (
+            found.sampling
+            if number < other
+            else [each._replace(first=each.second, second=each.first) for each in found.sampling]
+        )
         differing = "; ".join(map(str, sampling)) if found.paired is not None else ""
         for note in (
             f"not compared: {why_not_compared(found)}" if found.paired is None else left_out_note(found),

@@ -38,13 +38,19 @@ def ranking_page(ranking: Ranking, extra: Sequence[tuple[str, str]]) -> str:
         _curves(ranking),
         figures(charts, [_numbers(chart.numbers) for chart in charts]),
         _pairs(ranking, up),
-        *(f"<h2>{safe(_title(table.title))}</h2>\n{plain_table(table)}{copies(table)}" for table in side_tables(ranking.board)),
+        *(
+            f"<h2>{safe(heading_of(table.title))}</h2>\n{plain_table(table)}{copies(table)}"
+            for table in side_tables(ranking.board)
+        ),
         "<h2>What all runs have in common</h2>",
         facts(ranking.conditions),
-        f'<p class="links"><a href="{up}tables/{ranking.slug}.md">Markdown</a><a href="{up}tables/{ranking.slug}.tex">LaTeX</a>'
+        f'<p class="links"><a href="{up}tables/{ranking.slug}.md">Markdown</a><a '
+        f'href="{up}tables/{ranking.slug}.tex">LaTeX</a>'
         f'<a href="{up}tables/{ranking.slug}.csv">CSV, in full precision</a></p>',
     ]
-    return page(ranking.title, "\n".join(part for part in parts if part), at=path_of(ranking), charts=charts, extra=extra)
+    return page(
+        ranking.title, "\n".join(part for part in parts if part), at=path_of(ranking), charts=charts, extra=extra
+    )
 
 
 def _numbers(table: SideTable) -> str:
@@ -56,17 +62,20 @@ def _heat(ranking: Ranking, up: str) -> str:
     if not found:
         return ""
     return (
-        f'<h2>Task types</h2>\n<p class="note">Success in percent, with episodes won of those finished; the darker, the '
-        f"higher. A cell's title has its 95% interval.</p>\n{found}{copies(heat_table(ranking))}"
+        '<h2>Task types</h2>\n<p class="note">Success in percent, with episodes won of those finished; the stronger '
+        "the "
+        f"shade, the higher. A cell's title has its 95% interval.</p>\n{found}{copies(heat_table(ranking))}"
     )
 
 
 def _curves(ranking: Ranking) -> str:
     """The names of the curves, which switch them on and off in all pictures at once."""
     chips = "".join(
-        f'<button type="button" class="chip" data-chip="{entry.slug}" aria-pressed="{"true" if number < AT_FIRST else "false"}">'
+        f'<button type="button" class="chip" data-chip="{entry.slug}" '
+        f'aria-pressed="{"true" if number < AT_FIRST else "false"}">'
         f'<svg aria-hidden="true" viewBox="0 0 22 8"><line class="k{number % 8}" x1="0" y1="4" x2="22" y2="4" '
-        f'stroke-dasharray="{_DASHES[number // 8 % len(_DASHES)]}"/></svg>{safe(entry.row.agent)} <span class="kicker">{safe(entry.row.run)}</span></button>'
+        f'stroke-dasharray="{_DASHES[number // 8 % len(_DASHES)]}"/></svg>{safe(entry.row.agent)} <span '
+        f'class="kicker">{safe(entry.row.run)}</span></button>'
         for number, entry in enumerate(ranking.entries)
     )
     few = f" At first the {AT_FIRST} best are drawn." if len(ranking.entries) > AT_FIRST else ""
@@ -80,17 +89,20 @@ def _pairs(ranking: Ranking, up: str) -> str:
     if len(ranking.entries) < 2:
         return ""
     text = (
-        '<h2>Paired comparisons</h2>\n<p class="note">Rate of the run on the left minus that of the run above, in points, '
+        '<h2>Paired comparisons</h2>\n<p class="note">Rate of the run on the left minus that of the run above, in '
+        "points, "
         "over the tasks that both finished. ▲ wins more often, ▼ less often, = cannot be told apart, n/c not compared: "
         "played under conditions that forbid it.</p>\n"
     )
     if len(ranking.entries) > MOST_SQUARE:
         return (
-            '<h2>Paired comparisons</h2>\n<p class="note">So many runs have too many pairs for one table: each run\'s page '
+            '<h2>Paired comparisons</h2>\n<p class="note">So many runs have too many pairs for one table: each run\'s '
+            "page "
             f'lists its own, and <a href="{up}tables/{ranking.slug}.md">the Markdown file</a> has them all.</p>'
         )
     return text + square(ranking, up) + copies(all_pairs(ranking))
 
 
-def _title(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def heading_of(text: str) -> str:
+    """A title as a heading; a letter that stands for a number stays as it is."""
+    return text if text[1:2] == " " else text[:1].upper() + text[1:]

@@ -1,6 +1,7 @@
 """The table of a ranking: ranks, rates with their intervals, ties."""
 
-from ..numbers import count, decimal, interval, percent
+from ..columns import capitalised, measures
+from ..numbers import UNDEFINED, count, decimal, interval, percent
 from ..side_tables import SideTable
 from .entries import Entry, Ranking
 from .markup import safe, scrolling
@@ -19,8 +20,11 @@ def ranking_as_html(ranking: Ranking, up: str) -> str:
     head = (
         '<th class="rank" scope="col">Rank</th><th class="l" scope="col">Run</th><th scope="col">Success</th>'
         '<th class="bar opt" scope="col"><span class="hidden">Interval as a picture</span></th>'
-        '<th class="l" scope="col">Ties</th><th class="opt" scope="col">Steps</th>'
-        '<th class="opt" scope="col">Path eff.</th>'
+        '<th class="l" scope="col">Ties</th>'
+        + "".join(
+            f'<th class="opt" scope="col">{safe(capitalised(column.header))}</th>'
+            for column in measures(ranking.board.env)
+        )
     )
     previous: int | None = None
     rows = []
@@ -73,8 +77,8 @@ def _row(ranking: Ranking, entry: Entry, up: str, *, new: bool) -> str:
     row, overall = entry.row, entry.row.overall
     kinds = f"{entry.model} · {entry.method}" if entry.model != row.agent else entry.method
     about = "".join(f"<small>{safe(text)}</small>" for text in (f"{row.run} · {kinds}", "; ".join(row.notes)) if text)
-    rank = "–" if entry.rank is None else str(entry.rank)
-    letters = "".join(f'<span class="letter">{safe(letter)}</span>' for letter in entry.letters.split()) or "–"
+    rank = UNDEFINED if entry.rank is None else str(entry.rank)
+    letters = "".join(f'<span class="letter">{safe(letter)}</span>' for letter in entry.letters.split()) or UNDEFINED
     return (
         f'<tr class="{"next" if new else "same"}" data-key="{entry.slug}" data-model="{safe(entry.model)}" '
         f'data-method="{safe(entry.method)}">'
@@ -84,8 +88,8 @@ def _row(ranking: Ranking, entry: Entry, up: str, *, new: bool) -> str:
         f"<small>{interval(overall.interval)}</small></td>"
         f'<td class="bar opt">{_bar(entry)}</td>'
         f'<td class="ties">{letters}</td>'
-        f'<td class="opt">{decimal(overall.mean_steps, 1)}</td>'
-        f'<td class="opt">{decimal(overall.path_efficiency, 2)}</td></tr>'
+        + "".join(f'<td class="opt">{column.cell(overall)}</td>' for column in measures(ranking.board.env))
+        + "</tr>"
     )
 
 
@@ -94,7 +98,10 @@ def _bar(entry: Entry) -> str:
     rate, ends = entry.row.overall.success_rate, entry.row.overall.interval
     if not rate.defined:
         return ""
-    band = "" if ends.cause else f'<rect class="range" x="{100 * ends.low:.2f}%" y="5" width="{100 * (ends.high - ends.low):.2f}%" height="6" rx="3"/>'
+    band = ""
+    if not ends.cause:
+        low, width = 100 * ends.low, 100 * (ends.high - ends.low)
+        band = f'<rect class="range" x="{low:.2f}%" y="5" width="{width:.2f}%" height="6" rx="3"/>'
     return (
         '<svg aria-hidden="true"><rect class="ground" x="0" y="7.5" width="100%" height="1"/>'
         f'{band}<circle class="point" cx="{100 * rate.value:.2f}%" cy="8" r="4"/></svg>'

@@ -13,6 +13,7 @@ from ..side_tables import SideTable, side_tables
 from .entries import Entry, Ranking
 from .markup import copies, facts, plain_table, safe, tags
 from .pairs_table import pairs_of
+from .ranking_page import heading_of
 from .ranking_page import path_of as path_of_ranking
 from .shell import page
 
@@ -44,16 +45,28 @@ def run_page(ranking: Ranking, number: int, episodes: str, extra: Sequence[tuple
         f'<p class="figures-row"><span class="big">{percent(overall.success_rate)}<small> %</small></span>'
         f"<span>{count(overall)} episodes won, {LEVEL:.0%} interval {interval(overall.interval)}</span>"
         f"<span>{safe(rank)}</span></p>",
-        tags((("run", entry.row.run), ("model", entry.model), ("method", entry.method), ("samples a task", str(entry.run.config.samples)))),
+        tags(
+            (
+                ("run", entry.row.run),
+                ("model", entry.model),
+                ("method", entry.method),
+                ("samples a task", str(entry.run.config.samples)),
+            )
+        ),
         "".join(f'<p class="note warning">{safe(note)}</p>' for note in _notes(entry)),
         f"<h2>Task types</h2>\n{plain_table(by_type)}{copies(by_type)}" if by_type.rows else "",
-        *(f"<h2>{safe(table.title[:1].upper() + table.title[1:])}</h2>\n{plain_table(table)}{copies(table)}" for table in side_tables(of_run)),
+        *(
+            f"<h2>{safe(heading_of(table.title))}</h2>\n{plain_table(table)}{copies(table)}"
+            for table in side_tables(of_run)
+        ),
         f"<h2>Against the other runs</h2>\n{plain_table(against)}{copies(against)}" if against.rows else "",
         f"<h2>Episodes</h2>\n{episodes}",
         f"<h2>Make it again</h2>\n{_command(entry)}",
         f"<h2>Where it comes from</h2>\n{facts(_origin(entry))}",
     ]
-    return page(f"{entry.row.agent}, {entry.row.run}", "\n".join(part for part in parts if part), at=path_of(entry), extra=extra)
+    return page(
+        f"{entry.row.agent}, {entry.row.run}", "\n".join(part for part in parts if part), at=path_of(entry), extra=extra
+    )
 
 
 def _by_type(board: Board, entry: Entry) -> SideTable:
@@ -61,7 +74,13 @@ def _by_type(board: Board, entry: Entry) -> SideTable:
     types = shown_types(board.types)
     named = [(type_label(kind), entry.row.by_type[kind]) for kind in types]
     rows = [
-        (name, count(metrics), percent(metrics.success_rate), interval(metrics.interval), *(c.cell(metrics) for c in columns))
+        (
+            name,
+            count(metrics),
+            percent(metrics.success_rate),
+            interval(metrics.interval),
+            *(c.cell(metrics) for c in columns),
+        )
         for name, metrics in [*named, ("all types" if "all" in types else "all", entry.row.overall)]
     ]
     headers = ("type", "won", "success %", "95% interval", *(column.header for column in columns))

@@ -1,7 +1,7 @@
 """The frame of each page: head, policy, navigation, style and script.
 
-A page allows its own style and script by their hashes, and what that script loads, which is the chart library beside it.
-It allows nothing else: no other script, no frame, no form, and no network.
+A page allows its own script by its hash, and what that script loads, which is the chart library beside it. It allows
+nothing else: no other script, no frame, no form, and no network. Styles are free, as the library sets some.
 """
 
 import base64
@@ -38,8 +38,7 @@ def page(title: str, body: str, *, at: str, charts: Sequence[Chart] = (), extra:
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     links = "".join(
-        f'<a href="{up}{path}"{current if path == at else ""}>{safe(name)}</a>'
-        for name, path in (*_PAGES, *extra)
+        f'<a href="{up}{path}"{current if path == at else ""}>{safe(name)}</a>' for name, path in (*_PAGES, *extra)
     )
     data = json_block("charts", {"library": up + PLOTLY, "charts": [chart.record() for chart in charts]})
     return (

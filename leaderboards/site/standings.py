@@ -6,9 +6,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ...envs.wording import counted
+from ...eval.at_k import Attempts
 from ...eval.compare import ALPHA
 from ...eval.conditions import Mismatch, mismatches, sampling_differences
-from ...eval.at_k import Attempts
 from ...eval.pairing import Paired, pair
 from ...eval.repeated import attempts
 from ...eval.run import Run
@@ -18,8 +18,10 @@ from .letters import tie_letters
 
 RULE = (
     "Two runs are told apart by a paired test over the tasks that both finished: McNemar's exact test where each task "
-    "was played once by both, else a permutation test that lets whole tasks change sides. All pairs of a ranking are one "
-    f"family: p-values are corrected by Holm's method, and below {ALPHA:g} two runs count as different. A run's rank is one "
+    "was played once by both, else a permutation test that lets whole tasks change sides. All pairs of a ranking are "
+    "one "
+    f"family: p-values are corrected by Holm's method, and below {ALPHA:g} two runs count as different. A run's rank "
+    "is one "
     "more than the number of runs that win more often than it by this rule. Runs that share a letter cannot be told "
     "apart; runs of one rank are a tie, whatever their rates. Failed episodes (error or timeout) are left out."
 )

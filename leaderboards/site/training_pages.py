@@ -41,13 +41,18 @@ def trainings_page(trainings: Sequence[NamedTraining], extra: Sequence[tuple[str
     head = "".join(
         f'<th class="{"l" if n < 2 else ""}" scope="col">{safe(text)}</th>' for n, text in enumerate(table.headers)
     )
-    html = scrolling(f'<table class="plain">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{cells}\n</tbody></table>', table.title)
+    html = scrolling(
+        f'<table class="plain">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{cells}\n</tbody></table>', table.title
+    )
     few = f" At first {AT_FIRST} curves are drawn." if len(trainings) > AT_FIRST else ""
     body = (
-        f'<h1>Training</h1>\n<p class="lead">{counted(len(trainings), "training run")}, each with its curves on a page of '
+        f'<h1>Training</h1>\n<p class="lead">{counted(len(trainings), "training run")}, each with its curves on a '
+        "page of "
         f"its own.</p>\n{html}{copies(table)}\n"
-        f"<h2>Together</h2>\n<p class=\"note\">Training runs differ in more than their method; a picture is no test.{few}</p>"
-        f"{_chips([(s.key, s.label) for s in chart.series])}{figures(charts, [_numbers(one.numbers) for one in charts])}"
+        '<h2>Together</h2>\n<p class="note">Training runs differ in more than their method; a picture is no '
+        f"test.{few}</p>"
+        f"{_chips([(one.key, one.label, one.style) for one in chart.series])}"
+        f"{figures(charts, [_numbers(one.numbers) for one in charts])}"
     )
     return page("Training", body, at=PATH, charts=charts, extra=extra)
 
@@ -76,11 +81,14 @@ def training_page(named: NamedTraining, played: Sequence[Entry], extra: Sequence
         else '<p class="note">No round has ended yet, so there is nothing to draw.</p>',
         f'<h2>Evaluations of its checkpoints</h2><p class="links">{evaluated}</p>' if played else "",
         f"<h2>Settings</h2>\n{facts(training.settings)}",
-        f'<h2>Make it again</h2>\n<p class="note">With its settings, <a href="{safe(config)}" download>{safe(config)}</a>; '
+        f'<h2>Make it again</h2>\n<p class="note">With its settings, <a href="{safe(config)}" '
+        f"download>{safe(config)}</a>; "
         "where they name a model by its folder, that folder is needed.</p>"
         f'<pre class="command">{safe(_command(training, config))}</pre>',
     ]
-    return page(_name(training), "\n".join(part for part in parts if part), at=path_of(named), charts=charts, extra=extra)
+    return page(
+        _name(training), "\n".join(part for part in parts if part), at=path_of(named), charts=charts, extra=extra
+    )
 
 
 def _command(training: Training, config: str) -> str:
@@ -93,12 +101,13 @@ def _legend(chart: Chart) -> str:
     return _chips([(f"{chart.name}/{s.key}", s.label, s.style) for s in chart.series])
 
 
-def _chips(names: Sequence[tuple[str, str] | tuple[str, str, int]]) -> str:
+def _chips(names: Sequence[tuple[str, str, int]]) -> str:
+    """What switches curves on and off: key, label and number of the colour of each."""
     chips = "".join(
-        f'<button type="button" class="chip" data-chip="{safe(one[0])}" aria-pressed="{"true" if number < AT_FIRST else "false"}">'
-        f'<svg aria-hidden="true" viewBox="0 0 22 8"><line class="k{(one[2] if len(one) > 2 else number) % 8}" x1="0" y1="4" x2="22" y2="4"/></svg>'
-        f"{safe(one[1])}</button>"
-        for number, one in enumerate(names)
+        f'<button type="button" class="chip" data-chip="{safe(key)}" '
+        f'aria-pressed="{"true" if number < AT_FIRST else "false"}"><svg aria-hidden="true" viewBox="0 0 22 8">'
+        f'<line class="k{style % 8}" x1="0" y1="4" x2="22" y2="4"/></svg>{safe(label)}</button>'
+        for number, (key, label, style) in enumerate(names)
     )
     return f'<div class="chips" role="group" aria-label="Curves in the picture" hidden>{chips}</div>' if chips else ""
 

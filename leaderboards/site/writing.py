@@ -34,11 +34,14 @@ def check_target(folder: Path) -> None:
     except OSError as error:
         raise SiteError(f"cannot read {folder}: {error.strerror}") from None
     if names and not _is_site(folder):
-        raise SiteError(f"{folder} is not empty (it holds {names[0]!r}) and is not a leaderboard site: choose another --out")
+        raise SiteError(
+            f"{folder} is not empty (it holds {names[0]!r}) and is not a leaderboard site: choose another --out"
+        )
     strange = [name for name in names if name not in _mark_names(folder)] if names else []
     if strange:
         raise SiteError(
-            f"{folder} is a leaderboard site that also holds {strange[0]!r}, which would be lost: move it, or choose another --out"
+            f"{folder} is a leaderboard site that also holds {strange[0]!r}, which would be lost: move it, or choose "
+            "another --out"
         )
 
 
