@@ -76,6 +76,8 @@ class Rollout:
         penalty_B: What row statistics subtract from a turn's share in the episode's reward (invalid actions).
         anchor_B: Number of each turn's observation: equal for equal observations.
         explorer_E: Whether another model than the policy has played the episode; None where the policy played all.
+        foreign_E: Whether another model than the learner that sees this record has played the episode; None where the
+            learner played all.
         peer_logp_T: Log-probability of each response token under the other model that learns from the same episodes,
             at the start of the round.
     """
@@ -90,6 +92,7 @@ class Rollout:
     penalty_B: Tensor | None = None
     anchor_B: Tensor | None = None
     explorer_E: Tensor | None = None
+    foreign_E: Tensor | None = None
     peer_logp_T: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -102,7 +105,7 @@ class Rollout:
                 raise ValueError(f"{field.name} has the shape {shape}, but the layout wants ({right},)")
 
     @property
-    def learner_E(self) -> Tensor:
+    def learner_E(self) -> Tensor:  # noqa: N802
         """Whether the policy itself has played the episode."""
         if self.explorer_E is None:
             return torch.ones(self.layout.episodes.count, dtype=torch.bool)

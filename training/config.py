@@ -1,6 +1,6 @@
 """What a training run is: a typed record, read from presets, TOML files, options and dotted overrides."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,9 +9,10 @@ from pydantic import Field
 from ..agents.language_model_settings import LanguageModelSettings
 from ..envs.errors import ConfigError
 from ..envs.settings import as_toml, digest
-from .advantages import GroupAdvantage
 from .experience import RewardSettings
 from .method import Method
+from .variants.importance import TruncatedImportance
+from .variants.s2l import ExplorerMix
 
 Positive = Annotated[int, Field(ge=1)]
 
@@ -85,6 +86,11 @@ class TrainConfig:
         max_steps: Actions of an episode; None takes 50 in alfworld, 3 attempts in math_retry, and 1 in math.
         agent: The policy: its checkpoint, prompt and sampling. ``agent.temperature`` is 1 by default.
         method: The training method, stage by stage.
+        explorer: The small frozen model of S2L-PO: set explorer.model. It reads and is read as the policy is, and may
+            have its own temperature, top_p and top_k.
+        explorer_samples: Its episodes from a file (``tokens.npz`` of an evaluation on the same panel), in place of
+            letting it play.
+        partner: The large model of CoDistill-GRPO, which learns from the policy's episodes: set partner.model.
         rewards: What an episode is worth.
         rounds: Number of rounds.
         groups: Tasks a round.
@@ -112,6 +118,9 @@ class TrainConfig:
     max_steps: Positive | None = None
     agent: LanguageModelSettings
     method: Method
+    explorer: LanguageModelSettings | None = None
+    explorer_samples: Path | None = None
+    partner: LanguageModelSettings | None = None
     rewards: RewardSettings = field(default_factory=RewardSettings)
     rounds: Positive = 100
     groups: Positive = 16
@@ -130,7 +139,7 @@ class TrainConfig:
     out: Path | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.method.advantage, GroupAdvantage) and self.group_size == 1:
+        if self.method.least_of_group > self.group_size:
             raise ConfigError(
                 "group_size is 1, so no episode has another one to be compared with and every advantage is 0: take 2 "
                 "or more, or a method without groups such as reinforce++"
@@ -156,6 +165,36 @@ class TrainConfig:
             raise ConfigError("agent.snap would reward commands that the policy did not give: leave it out")
         if self.env == "math" and self.max_steps not in (None, 1):
             raise ConfigError("math has one answer an episode: leave out max_steps, or take env math_retry")
+        self._check_other_models()
+
+    def _check_other_models(self) -> None:
+        """Whether the models are there that the method asks for, and no others."""
+        method = self.method
+        if method.needs_explorer and self.explorer is None:
+            raise ConfigError(
+                "the method lets a small frozen model explore (S2L-PO), and none is named: set explorer.model"
+            )
+        if not isinstance(method.source, ExplorerMix) and (self.explorer or self.explorer_samples) is not None:
+            raise ConfigError(
+                "an explorer is named, but the method lets none play: leave explorer out, or add s2l-po to the method"
+            )
+        if method.partner is not None and self.partner is None:
+            raise ConfigError("the method trains a second model (CoDistill-GRPO), and none is named: set partner.model")
+        if method.partner is None and self.partner is not None:
+            raise ConfigError(
+                "a partner is named, but the method trains one model: leave partner out, or add codistill to the method"
+            )
+        for name, other, own in (("explorer", self.explorer, _OF_EXPLORER), ("partner", self.partner, _OF_PARTNER)):
+            if other is not None:
+                _check_as_policy(name, other, self.agent, own)
+        if self.explorer is not None and self.explorer.temperature == 0:
+            raise ConfigError("explorer.temperature is 0: all its episodes of a group would be alike")
+        weighed = any(isinstance(stage, TruncatedImportance) for stage in method.token_weights)
+        if weighed and self.explorer is not None and explorer_temperature(self) != 1:
+            raise ConfigError(
+                "the weight truncated_importance reads the log-probabilities of the explorer, which are those at "
+                "temperature 1: set explorer.temperature and agent.temperature to 1"
+            )
 
     def to_toml(self) -> str:
         """The text of ``config.toml``: every setting that can change a number, resolved."""
@@ -165,3 +204,34 @@ class TrainConfig:
     def sha256(self) -> str:
         """Hash of ``to_toml``."""
         return digest(self.to_toml())
+
+
+# What a second model may have of its own; everything else it shares with the policy.
+_OF_PARTNER = ("name", "model", "revision", "backend", "timeout_s", "prices")
+_OF_EXPLORER = (*_OF_PARTNER, "temperature", "top_p", "top_k")
+
+
+def explorer_temperature(config: TrainConfig) -> float:
+    """The temperature at which the explorer plays: its own, or the policy's."""
+    own = None if config.explorer is None else config.explorer.temperature
+    return own or config.agent.temperature or 1.0
+
+
+def as_policy(other: LanguageModelSettings, policy: LanguageModelSettings) -> LanguageModelSettings:
+    """The policy's settings with the model and the back end of another one."""
+    return replace(policy, model=other.model, revision=other.revision, backend=other.backend)
+
+
+def _check_as_policy(
+    name: str, other: LanguageModelSettings, policy: LanguageModelSettings, own: tuple[str, ...]
+) -> None:
+    """Refuses settings of a second model that would make it read or be read otherwise than the policy."""
+    plain = LanguageModelSettings(model=other.model)
+    for field_ in fields(LanguageModelSettings):
+        value = getattr(other, field_.name)
+        if field_.name in own or value in (getattr(plain, field_.name), getattr(policy, field_.name)):
+            continue
+        raise ConfigError(
+            f"{name}.{field_.name} is {value!r}, but the {name} reads and is read as the policy is: leave it out, or "
+            f"set agent.{field_.name}"
+        )

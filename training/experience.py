@@ -171,6 +171,7 @@ class Experience:
             penalty_B=penalty_B,
             anchor_B=torch.tensor([_anchor(turn.observation) for turn in turns]),
             explorer_E=self.explorer_E,
+            foreign_E=self.explorer_E,
         )
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from ..envs.errors import ConfigError
 from .batch import Context, TokenBatch
 from .reduction import Reduction
+from .variants.expo import AccuracyScale
 
 Estimator = Literal["k1", "k2", "k3", "abs"]
 
@@ -51,6 +52,7 @@ class KLPenalty:
         log_limit: Bound of the log ratio inside the estimator (verl: 20).
         value_limit: Bound of the estimate itself (verl: 10); None for no bound.
         reduction: How tokens are averaged; None takes the policy term's.
+        scale: What the coefficient is multiplied by in a round; None leaves it alone.
 
     Raises:
         ConfigError: If a setting is out of range.
@@ -63,6 +65,7 @@ class KLPenalty:
     log_limit: float = 20.0
     value_limit: float | None = None
     reduction: Reduction | None = None
+    scale: AccuracyScale | None = None
 
     def __post_init__(self) -> None:
         if not self.coefficient >= 0:
@@ -74,7 +77,7 @@ class KLPenalty:
 
     def coefficient_at(self, context: Context) -> float:
         """The coefficient of an update."""
-        return self.coefficient
+        return self.coefficient if self.scale is None else self.coefficient * self.scale(context)
 
     def __call__(self, batch: TokenBatch, logp_T: Tensor) -> Tensor:
         """The estimate of each token, before the coefficient.

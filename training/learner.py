@@ -111,7 +111,8 @@ class Learner:
             rollout = replace(rollout, peer_logp_T=scored[1 - self._place].old_logp_T)
         if self._place > 0:
             # The first learner has played, and is scored here as exactly as this one.
-            rollout = replace(rollout, behaviour_logp_T=scored[0].old_logp_T)
+            everything_E = torch.ones(experience.layout.episodes.count, dtype=torch.bool)
+            rollout = replace(rollout, behaviour_logp_T=scored[0].old_logp_T, foreign_E=everything_E)
         for stage in self._view.rewards:
             rollout = replace(rollout, reward_E=stage(rollout))
         return rollout

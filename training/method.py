@@ -15,10 +15,20 @@ from .rewards import OverlongPenalty, VerifierReward
 from .sampling import UniformSampler
 from .selection import DropUniformGroups
 from .sources import OnPolicy
-from .token_weights import ClipCov, KLCov, TokenWeightStage
+from .token_weights import ClipCov, KLCov
+from .variants.avspo import VirtualSampleAdvantage
+from .variants.codistill import CoDistill, DistillationReward, KeepExtremes
+from .variants.cov_gaussian import GaussianCovariance
+from .variants.expo import GaussianCurriculum
+from .variants.importance import TruncatedImportance
+from .variants.s2l import ExplorerMix
 
-AdvantageStage = GroupAdvantage | StepRowAdvantage | GlobalAdvantage | GiGPOAdvantage
-RewardStage = OverlongPenalty | VerifierReward
+SamplerStage = UniformSampler | GaussianCurriculum
+SourceStage = OnPolicy | ExplorerMix
+SelectionStage = DropUniformGroups | KeepExtremes
+AdvantageStage = GroupAdvantage | StepRowAdvantage | GlobalAdvantage | GiGPOAdvantage | VirtualSampleAdvantage
+TokenWeightStage = ClipCov | KLCov | GaussianCovariance | TruncatedImportance
+RewardStage = OverlongPenalty | VerifierReward | DistillationReward
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,29 +50,28 @@ class Method:
         kl: Stage 8; off at coefficient 0.
         entropy: Entropy bonus; off at coefficient 0.
         reduction: Stage 9, how much each unit counts.
+        partner: A second model that learns from the same episodes; None for none.
 
     Raises:
         ConfigError: If stages cannot be combined.
     """
 
     name: str
-    sampler: UniformSampler = field(default_factory=UniformSampler)
-    source: OnPolicy = field(default_factory=OnPolicy)
+    sampler: Annotated[SamplerStage, Field(discriminator="name")] = field(default_factory=UniformSampler)
+    source: Annotated[SourceStage, Field(discriminator="name")] = field(default_factory=OnPolicy)
     reward: OverlongPenalty | None = None
-    selection: DropUniformGroups | None = None
+    selection: Annotated[SelectionStage, Field(discriminator="name")] | None = None
     advantage: Annotated[AdvantageStage, Field(discriminator="name")] = field(default_factory=GroupAdvantage)
     token_weights: tuple[Annotated[TokenWeightStage, Field(discriminator="name")], ...] = ()
     aggregation: HolderAggregation = field(default_factory=HolderAggregation)
     kl: KLPenalty = field(default_factory=KLPenalty)
     entropy: EntropyBonus = field(default_factory=EntropyBonus)
     reduction: Reduction = field(default_factory=Reduction)
+    partner: CoDistill | None = None
 
     def __post_init__(self) -> None:
-        kinds = [type(stage) for stage in self.token_weights]
-        if ClipCov in kinds and KLCov in kinds:
-            raise ConfigError("clip_cov and kl_cov are two answers to one question: use one of them")
-        if KLCov in kinds and self.kl.coefficient == 0:
-            raise ConfigError("kl_cov selects the tokens of the KL penalty, but kl.coefficient is 0")
+        if reason := refusal(self):
+            raise ConfigError(reason)
 
     @property
     def needs_reference(self) -> bool:
@@ -78,7 +87,7 @@ class Method:
     @property
     def least_of_group(self) -> int:
         """Finished episodes that a group needs to be trained on."""
-        return 2 if isinstance(self.advantage, GroupAdvantage) else 1
+        return 2 if isinstance(self.advantage, GroupAdvantage | VirtualSampleAdvantage) else 1
 
     @property
     def penalty_in_rows(self) -> bool:
@@ -88,7 +97,13 @@ class Method:
     @property
     def views(self) -> "tuple[View, ...]":
         """The method as each learner has it; the first is the policy that plays."""
-        return (View("policy", self, () if self.reward is None else (self.reward,)),)
+        own = View("policy", self, () if self.reward is None else (self.reward,))
+        return (own,) if self.partner is None else self.partner.views(own)
+
+    @property
+    def needs_explorer(self) -> bool:
+        """Whether a frozen model plays some of the episodes."""
+        return isinstance(self.source, ExplorerMix) and self.source.transition != 0
 
 
 class View(NamedTuple):
@@ -103,3 +118,27 @@ class View(NamedTuple):
     learner: str
     method: Method
     rewards: tuple[RewardStage, ...]
+
+
+def refusal(method: Method) -> str:
+    """Why the stages of a method cannot be combined; empty if they can."""
+    kinds = {type(stage) for stage in method.token_weights}
+    covariance = sorted(
+        stage.name for stage in method.token_weights if type(stage) in (ClipCov, KLCov, GaussianCovariance)
+    )
+    if len(covariance) > 1:
+        return f"{' and '.join(covariance)} are two answers to one question: use one of them"
+    if KLCov in kinds and method.kl.coefficient == 0:
+        return "kl_cov selects the tokens of the KL penalty, but kl.coefficient is 0"
+    if method.kl.scale is not None and method.kl.against == "old":
+        return "kl.scale is EXPO's, whose penalty is against the reference model, but kl.against is 'old'"
+    if isinstance(method.advantage, VirtualSampleAdvantage) and isinstance(method.selection, DropUniformGroups):
+        return "AVSPO repairs the groups that drop_uniform throws away: use one of them"
+    if isinstance(method.source, ExplorerMix) and method.partner is not None:
+        return (
+            "S2L-PO and CoDistill-GRPO both say who plays, a frozen small model and a small model that learns: use one "
+            "of them"
+        )
+    if method.partner is not None and method.aggregation.denominator == "behaviour":
+        return "CoDistill-GRPO sets the denominators of both learners: leave aggregation.denominator at 'old'"
+    return ""

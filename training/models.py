@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..agents.language_model_settings import LanguageModelSettings
-from .config import TrainConfig
+from .config import TrainConfig, as_policy, explorer_temperature
 from .learner import Learner
 from .policy import Policy
+from .variants.explorer import Explorer, require_same_tokenizer
 
 
 class Models(NamedTuple):
@@ -16,9 +17,11 @@ class Models(NamedTuple):
 
     Attributes:
         learners: The policy that plays, and what else learns from its episodes.
+        explorer: A frozen model that plays some of the episodes.
     """
 
     learners: tuple[Learner, ...]
+    explorer: Explorer | None = None
 
     @property
     def policy(self) -> Policy:
@@ -34,8 +37,29 @@ def open_models(config: TrainConfig) -> Iterator[Models]:
         HolderGymError: If one cannot be loaded, or they do not fit together.
     """
     with ExitStack() as opened:
-        learners = []
+        learners: list[Learner] = []
         for place, view in enumerate(config.method.views):
-            policy = opened.enter_context(closing(Policy(replace(config, agent=config.agent, method=view.method))))
+            policy = opened.enter_context(closing(Policy(config if place == 0 else _of_partner(config))))
+            if place > 0:
+                require_same_tokenizer(learners[0].policy.tokenizer, policy.tokenizer, policy.checkpoint.name)
             learners.append(Learner(view, place, policy, config))
-        yield Models(tuple(learners))
+        explorer = None
+        if config.explorer is not None:
+            found = Explorer(_of_explorer(config), learners[0].policy.tokenizer, config.explorer_samples, config.seed)
+            explorer = opened.enter_context(closing(found))
+        yield Models(tuple(learners), explorer)
+
+
+def _of_partner(config: TrainConfig) -> TrainConfig:
+    """The settings as the policy of the second learner wants them."""
+    assert config.partner is not None
+    method = replace(config.method, partner=None)
+    return replace(config, agent=as_policy(config.partner, config.agent), method=method, partner=None)
+
+
+def _of_explorer(config: TrainConfig) -> LanguageModelSettings:
+    """How the explorer plays."""
+    assert config.explorer is not None
+    settings = as_policy(config.explorer, config.agent)
+    temperature = explorer_temperature(config)
+    return replace(settings, temperature=temperature, top_p=config.explorer.top_p, top_k=config.explorer.top_k)

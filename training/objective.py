@@ -94,6 +94,9 @@ def prepare(
         reference_logp_T=None if rollout.reference_logp_T is None else rollout.reference_logp_T[tokens],
         behaviour_logp_T=None if rollout.behaviour_logp_T is None else rollout.behaviour_logp_T[tokens],
     )
+    foreign_T = None
+    if rollout.foreign_E is not None:
+        foreign_T = rollout.layout.units("trajectory").spread(rollout.foreign_E)[tokens]
     metrics: Metrics = {}
     for stage in method.token_weights:
         seen_T = batch.old_logp_T if stage.logprobs == "old" else logp_T
@@ -101,7 +104,10 @@ def prepare(
             raise ValueError(f"the stage {stage.name!r} needs the log-probabilities of the present policy")
         seen_T = seen_T.detach()
         clipped_T = method.aggregation.clipped_tokens(batch, seen_T, context)
-        weights = stage(TokenWeightInputs(seen_T, batch.advantage_T, clipped_T, layout, context))
+        inputs = TokenWeightInputs(
+            seen_T, batch.advantage_T, clipped_T, layout, context, batch.behaviour_logp_T, foreign_T
+        )
+        weights = stage(inputs)
         batch = replace(
             batch,
             weight_T=_product(batch.weight_T, weights.weight_T),
@@ -135,6 +141,7 @@ def objective(method: Method, batch: TokenBatch, policy: PolicyTokens, context: 
         estimate_T = method.kl(batch, policy.logp_T)
         kl_loss = coefficient * (batch.kl_share_T.to(estimate_T.dtype) * estimate_T).sum()
         metrics["kl"] = Average.of(estimate_T)
+        metrics["kl_coefficient"] = Average.of(torch.tensor([coefficient], dtype=torch.float64))
     entropy_loss = zero
     if method.entropy.coefficient > 0:
         if policy.entropy_T is None:

@@ -1,9 +1,10 @@
 """Published methods by name, composed of stage objects. ``docs/PAPERS.md`` has a section for each."""
 
-from ..envs.errors import UnknownNameError
+from ..envs.errors import ConfigError, UnknownNameError
 from .advantages import GlobalAdvantage, GroupAdvantage, StepRowAdvantage
 from .aggregation import HolderAggregation
 from .clipping import ClipRange, RewardAdaptiveClip
+from .composition import PPO, VARIANTS, combine
 from .exponents import ClipFractionExponent, ConstantExponent, RewardExponent
 from .gigpo import GiGPOAdvantage
 from .kl import EntropyBonus, KLPenalty
@@ -17,9 +18,6 @@ from .token_weights import ClipCov, KLCov
 ARITHMETIC = ConstantExponent(p=1.0)
 GEOMETRIC = ConstantExponent(p=0.0)
 HARMONIC = ConstantExponent(p=-1.0)
-
-# PPO's surrogate: the token's ratio clipped at 0.2 on both sides, averaged.
-PPO = HolderAggregation(exponent=ARITHMETIC, clip="token", clip_range=ClipRange(low=0.2, high=0.2))
 
 # verl-agent's `vanilla` loss: PPO with a dual clip at 3.
 VERL_AGENT_PPO = HolderAggregation(exponent=ARITHMETIC, clip="token", clip_range=ClipRange(low=0.2, high=0.2, dual=3.0))
@@ -174,8 +172,8 @@ _TITLES = {
 
 
 def preset_names() -> tuple[str, ...]:
-    """Names of all presets, in the order of ``docs/PAPERS.md``."""
-    return tuple(_PRESETS)
+    """Names of all presets, in the order of ``docs/PAPERS.md``; variants can be added to any of them by ``+``."""
+    return (*_PRESETS, *VARIANTS)
 
 
 def preset_title(name: str) -> str:
@@ -183,16 +181,42 @@ def preset_title(name: str) -> str:
 
     Raises:
         UnknownNameError: If there is no preset of this name.
+        ConfigError: If methods cannot be combined.
     """
-    return _TITLES[preset(name).name]
+    preset(name)
+    return " + ".join(VARIANTS[part].title if part in VARIANTS else _TITLES[part] for part in parts_of(name))
 
 
 def preset(name: str) -> Method:
-    """The method of this name.
+    """The method of this name, or of several joined by ``+``: one base at most, and variants.
+
+    Without a base the first variant's own one is taken.
 
     Raises:
         UnknownNameError: If there is none.
+        ConfigError: If they cannot be combined; the reason says why.
     """
-    if name not in _PRESETS:
-        raise UnknownNameError("method", name, _PRESETS)
-    return _PRESETS[name]
+    parts = parts_of(name)
+    for part in parts:
+        if part not in _PRESETS and part not in VARIANTS:
+            raise UnknownNameError("method", part, preset_names())
+    bases = [part for part in parts if part in _PRESETS]
+    variants = [part for part in parts if part in VARIANTS]
+    if len(bases) > 1:
+        raise ConfigError(
+            f"{' and '.join(bases)} are whole methods: combine one of them with variants ({', '.join(VARIANTS)})"
+        )
+    base = _PRESETS[bases[0]] if bases else VARIANTS[variants[0]].base
+    return base if not variants else combine(name, base, variants)
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The names that are joined by ``+``; some end with it themselves."""
+    known = sorted(preset_names(), key=len, reverse=True)
+    parts: list[str] = []
+    rest: str | None = name
+    while rest is not None:
+        part = next((one for one in known if rest == one or rest.startswith(f"{one}+")), rest.partition("+")[0])
+        parts.append(part)
+        rest = rest[len(part) + 1 :] if len(rest) > len(part) else None
+    return tuple(parts)

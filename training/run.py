@@ -234,8 +234,13 @@ def _write_config(path: Path, config: RunSettings) -> None:
 
 
 def validate(trainer: Trainer, metrics: dict[str, float]) -> float:
-    """Lets all learners play the validation panel, adds what came of it to the metrics, and returns the policy's rate."""
-    return [_validate(trainer, learner, metrics) for learner in trainer.learners][0]
+    """Lets all learners play the validation panel, and adds what came of it to the metrics.
+
+    Returns:
+        The success rate of the policy.
+    """
+    rates = [_validate(trainer, learner, metrics) for learner in trainer.learners]
+    return rates[0]
 
 
 def _validate(trainer: Trainer, learner: Learner, metrics: dict[str, float]) -> float:

@@ -15,13 +15,13 @@ class DrawInputs(NamedTuple):
 
     Attributes:
         panel: The tasks.
-        count: Tasks to be drawn.
+        size: Tasks to be drawn.
         round: Number of the round, from 1.
         seed: Seed of the run.
     """
 
     panel: Panel
-    count: int
+    size: int
     round: int
     seed: int
 
@@ -44,7 +44,7 @@ class Remembered(NamedTuple):
     """What a sampler remembers for the next round, and what the log should show."""
 
     state: State
-    metrics: Mapping[str, float] = {}  # noqa: RUF012
+    metrics: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class UniformSampler:
 
     def __call__(self, inputs: DrawInputs, state: State) -> list[Task]:
         """The tasks of a round."""
-        return tasks_of_round(inputs.panel, inputs.count, inputs.round, inputs.seed)
+        return tasks_of_round(inputs.panel, inputs.size, inputs.round, inputs.seed)
 
     def remember(self, results: Sequence[GroupResult], state: State) -> Remembered:
         """Nothing hangs on how the groups did."""

@@ -59,7 +59,7 @@ class Rollouts(NamedTuple):
 
     groups: list[list[Trajectory]]
     explored: frozenset[Slot] = frozenset()
-    metrics: Mapping[str, float] = {}  # noqa: RUF012
+    metrics: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

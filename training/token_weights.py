@@ -27,6 +27,8 @@ class TokenWeightInputs(NamedTuple):
         clipped_T: Whether the aggregation's clip of tokens acts on the token.
         layout: Arrangement of the tokens.
         context: Update number and seed.
+        behaviour_logp_T: Log-probabilities under the policy that sampled the tokens.
+        foreign_T: Whether another policy than the learner has sampled the token; None where the learner sampled all.
     """
 
     logp_T: Tensor
@@ -34,6 +36,8 @@ class TokenWeightInputs(NamedTuple):
     clipped_T: Tensor
     layout: Layout
     context: Context
+    behaviour_logp_T: Tensor | None = None
+    foreign_T: Tensor | None = None
 
 
 class TokenWeights(NamedTuple):

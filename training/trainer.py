@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -137,6 +136,7 @@ class Trainer:
     def _request(self, tasks: Sequence[Task], number: int) -> RolloutRequest:
         config, playground, policy = self._config, self.playground, self._models.policy
         play = partial(self._roll_out, policy.agent(playground.kind), playground.make_train)
+        explorer = self._models.explorer
         return RolloutRequest(
             tasks=tasks,
             group_size=config.group_size,
@@ -144,6 +144,7 @@ class Trainer:
             rounds=config.rounds,
             seed=config.seed,
             policy=Player(play, sum(one.numel() for one in policy.model.parameters())),
+            explorer=explorer and explorer.player(playground.kind, self._roll_out, playground.make_train),
         )
 
     def _roll_out(
