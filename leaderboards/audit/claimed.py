@@ -96,10 +96,12 @@ def claimed_gains(book: Book) -> Iterator[Finding]:
 
 def noise(book: Book) -> Iterator[Finding]:
     """Claims that one is better, where the number of problems cannot tell the two apart."""
+    seen = set()
     for claim in book.claims:
         of, over = _cells(book, claim)
-        if of is None or over is None or of.number is None or over.number is None:
+        if of is None or over is None or of.number is None or over.number is None or (cell(of), cell(over)) in seen:
             continue
+        seen.add((cell(of), cell(over)))  # a value and a relative gain may speak of the same two
         parts = [*_parts(book, of, 1.0), *_parts(book, over, -1.0)]
         if not parts:
             continue

@@ -70,7 +70,7 @@ def _math_main(line: Line) -> Row:
     model = _MATH_15 if block.startswith("1.5B") else _R1_7 if block.startswith("R1") else _MATH_7
     label = _holder(name)
     if name.startswith("Qwen2.5-Math"):
-        return Row(name, label, "Base")
+        return Row(model, label, "Instruct" if name.endswith("-Instruct") else "Base")
     if not name.startswith("HolderPO"):
         return Row(model, label, name.removesuffix("-1.5B").removesuffix("-7B"), p)
     if p.startswith("not stated"):
