@@ -49,8 +49,8 @@ class _TableByDefault(click.Group):
 def command() -> None:
     """Show run folders as a table, build a site of static pages, or hand in a run to a board.
 
-    `holdergym leaderboard RUN...` is short for `holdergym leaderboard table RUN...`. A run folder whose own name is that
-    of a command below is given with a path, as in ./build.
+    `holdergym leaderboard RUN...` is short for `holdergym leaderboard table RUN...`. A run folder whose own name is
+    that of a command below is given with a path, as in ./build.
 
     \b
     Examples:
@@ -115,9 +115,9 @@ def build(
     """Build a site of static pages from run folders, and from folders that hold some.
 
     The pages open from disk, on phones, in light and dark: rankings with ties by paired tests, a heat map of task
-    types, pass@k, success against steps and tokens, the curves of training runs, and a page a run with its episodes turn
-    by turn and the command that makes it again. Tables need no script, and can be copied as Markdown and LaTeX. Equal
-    runs give equal bytes.
+    types, pass@k, success against steps and tokens, the curves of training runs, and a page a run with its episodes
+    turn by turn and the command that makes it again. Tables need no script, and can be copied as Markdown and LaTeX.
+    Equal runs give equal bytes.
 
     The curves are drawn by plotly.js, which the extra `site` brings.
 

@@ -102,8 +102,8 @@ def _pass_at_k(ranking: Ranking) -> Chart:
         values = [estimate.value.value for _, estimate in known]
         lows = [_end(estimate, estimate.interval.low) for _, estimate in known]
         highs = [_end(estimate, estimate.interval.high) for _, estimate in known]
-        series.append(Series(entry.slug, entry.row.agent, ks, values, lows, highs, style))
-        rows += [(entry.row.agent, entry.row.run, str(k), *_cells(estimate)) for k, estimate in known]
+        series.append(Series(entry.slug, entry.title, ks, values, lows, highs, style))
+        rows += [(entry.title, entry.row.run, str(k), *_cells(estimate)) for k, estimate in known]
     return Chart(
         "pass-at-k",
         "pass@k",
@@ -146,11 +146,11 @@ def _reach_chart(name: str, title: str, note: str, across: str, reaches: Sequenc
     most = max((reach.costs[-1] for _, _, reach in reaches), default=0)
     budgets = sorted({max(1, round(most * part / _BUDGETS)) for part in range(1, _BUDGETS + 1)}) if most else []
     rows = [
-        (entry.row.agent, entry.row.run, *(f"{100 * reach.at(budget):.1f}" for budget in budgets))
+        (entry.title, entry.row.run, *(f"{100 * reach.at(budget):.1f}" for budget in budgets))
         for _, entry, reach in reaches
     ]
     series = [
-        Series(entry.slug, entry.row.agent, reach.costs, reach.shares, style=style, stepped=True)
+        Series(entry.slug, entry.title, reach.costs, reach.shares, style=style, stepped=True)
         for style, entry, reach in reaches
     ]
     headers = ("agent", "run", *(f"within {budget:,}" for budget in budgets))

@@ -40,6 +40,14 @@ class Entry:
     rank: int | None
     letters: str
 
+    @property
+    def title(self) -> str:
+        """The agent's name; a checkpoint of a training run that is shown here goes by that run and its round."""
+        if self.method in (SCRIPTED, NOT_TRAINED_HERE):
+            return self.row.agent
+        _, bracket, told = self.row.agent.partition(" (")
+        return self.model + bracket + told
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -61,6 +69,12 @@ class Ranking:
     def title(self) -> str:
         """The panel, with its environment."""
         return f"{self.board.env}: {self.board.panel}"
+
+    @property
+    def shared_notes(self) -> tuple[str, ...]:
+        """What is to be known of all runs alike; nothing where there is but one."""
+        first, *others = [entry.row.notes for entry in self.entries]
+        return tuple(note for note in first if others and all(note in notes for notes in others))
 
     @property
     def conditions(self) -> tuple[tuple[str, str], ...]:

@@ -58,7 +58,7 @@ def _row(entry: Entry, types: tuple[str, ...], up: str) -> str:
     cells = "".join(_cell(entry.row.by_type[kind]) for kind in types) + _cell(entry.row.overall, "all ")
     return (
         f'<tr data-key="{entry.slug}" data-model="{safe(entry.model)}" data-method="{safe(entry.method)}">'
-        f'<th class="who" scope="row"><a href="{up}runs/{entry.slug}.html">{safe(entry.row.agent)}</a>'
+        f'<th class="who" scope="row"><a href="{up}runs/{entry.slug}.html">{safe(entry.title)}</a>'
         f"<small>{safe(entry.row.run)}</small></th>{cells}</tr>"
     )
 

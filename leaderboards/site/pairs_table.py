@@ -3,7 +3,7 @@
 from ..comparison_words import p_value, point_interval, points
 from ..numbers import UNDEFINED
 from ..side_tables import SideTable
-from .entries import Ranking
+from .entries import Entry, Ranking
 from .markup import safe, scrolling
 from .standings import left_out_note, why_not_compared
 
@@ -25,7 +25,7 @@ def square(ranking: Ranking, up: str) -> str:
         cells = "".join(_cell(ranking, first, second) for second in range(len(entries)))
         rows.append(
             f'<tr data-key="{entry.slug}" data-model="{safe(entry.model)}" data-method="{safe(entry.method)}">'
-            f'<th class="who" scope="row"><a href="{up}runs/{entry.slug}.html">{first + 1}. {safe(entry.row.agent)}</a>'
+            f'<th class="who" scope="row"><a href="{up}runs/{entry.slug}.html">{first + 1}. {safe(entry.title)}</a>'
             f"<small>{safe(entry.row.run)}</small></th>{cells}</tr>"
         )
     body = "\n".join(rows)
@@ -40,8 +40,8 @@ def all_pairs(ranking: Ranking) -> SideTable:
     """Every pair as a row of texts."""
     rows = []
     for first, second in sorted(ranking.standings.pairings):
-        one, other = ranking.entries[first].row, ranking.entries[second].row
-        rows.append((f"{one.agent} ({one.run})", f"{other.agent} ({other.run})", *_numbers(ranking, first, second)))
+        names = (_name(ranking.entries[number]) for number in (first, second))
+        rows.append((*names, *_numbers(ranking, first, second)))
     return SideTable(
         "Paired comparisons",
         2,
@@ -56,7 +56,7 @@ def pairs_of(ranking: Ranking, number: int) -> SideTable:
     for other, entry in enumerate(ranking.entries):
         if other == number:
             continue
-        name = f"{entry.row.agent} ({entry.row.run})"
+        name = _name(entry)
         rows.append((name, *_numbers(ranking, number, other)))
         found = ranking.standings.of(number, other)
         sampling = (
@@ -64,7 +64,9 @@ def pairs_of(ranking: Ranking, number: int) -> SideTable:
             if number < other
             else [each._replace(first=each.second, second=each.first) for each in found.sampling]
         )
-        differing = "; ".join(map(str, sampling)) if found.paired is not None else ""
+        # A scripted agent has no such settings.
+        told = [str(each) for each in sampling if "not set" not in (each.first, each.second)]
+        differing = "; ".join(told) if found.paired is not None else ""
         for note in (
             f"not compared: {why_not_compared(found)}" if found.paired is None else left_out_note(found),
             f"the agents' settings differ: {differing}" if differing else "",
@@ -78,6 +80,10 @@ def pairs_of(ranking: Ranking, number: int) -> SideTable:
         tuple(rows),
         tuple(notes),
     )
+
+
+def _name(entry: Entry) -> str:
+    return f"{entry.title} ({entry.row.run})"
 
 
 def _numbers(ranking: Ranking, first: int, second: int) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from .standings import RULE
 
 AT_FIRST = 8
 """Curves that are drawn when a page opens; the others are switched on by their names."""
+MOST_OPEN = 12
+"""Rows of a table that stands open."""
 _DASHES = ("", "6 3", "2 3", "9 3 2 3", "4 2", "1 2", "8 2 1 2")
 
 
@@ -39,7 +41,7 @@ def ranking_page(ranking: Ranking, extra: Sequence[tuple[str, str]]) -> str:
         figures(charts, [_numbers(chart.numbers) for chart in charts]),
         _pairs(ranking, up),
         *(
-            f"<h2>{safe(heading_of(table.title))}</h2>\n{plain_table(table)}{copies(table)}"
+            f"<h2>{safe(heading_of(table.title))}</h2>\n{folded(table)}{copies(table)}"
             for table in side_tables(ranking.board)
         ),
         "<h2>What all runs have in common</h2>",
@@ -74,7 +76,7 @@ def _curves(ranking: Ranking) -> str:
         f'<button type="button" class="chip" data-chip="{entry.slug}" '
         f'aria-pressed="{"true" if number < AT_FIRST else "false"}">'
         f'<svg aria-hidden="true" viewBox="0 0 22 8"><line class="k{number % 8}" x1="0" y1="4" x2="22" y2="4" '
-        f'stroke-dasharray="{_DASHES[number // 8 % len(_DASHES)]}"/></svg>{safe(entry.row.agent)} <span '
+        f'stroke-dasharray="{_DASHES[number // 8 % len(_DASHES)]}"/></svg>{safe(entry.title)} <span '
         f'class="kicker">{safe(entry.row.run)}</span></button>'
         for number, entry in enumerate(ranking.entries)
     )
@@ -101,6 +103,13 @@ def _pairs(ranking: Ranking, up: str) -> str:
             f'lists its own, and <a href="{up}tables/{ranking.slug}.md">the Markdown file</a> has them all.</p>'
         )
     return text + square(ranking, up) + copies(all_pairs(ranking))
+
+
+def folded(table: SideTable) -> str:
+    """A table, folded where it is long."""
+    if len(table.rows) <= MOST_OPEN:
+        return plain_table(table)
+    return f"<details><summary>Show the {len(table.rows)} rows</summary>{plain_table(table)}</details>"
 
 
 def heading_of(text: str) -> str:

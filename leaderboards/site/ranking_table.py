@@ -26,16 +26,13 @@ def ranking_as_html(ranking: Ranking, up: str) -> str:
             for column in measures(ranking.board.env)
         )
     )
-    previous: int | None = None
-    rows = []
-    for entry in ranking.entries:
-        new = bool(rows) and entry.rank != previous
-        rows.append(_row(ranking, entry, up, new=new))
-        previous = entry.rank
-    body = "\n".join(rows)
+    cuts = _cuts(ranking)
+    body = "\n".join(_row(ranking, entry, up, new=number in cuts) for number, entry in enumerate(ranking.entries))
     table = f'<table class="ranking">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
     note = f'<p class="note">{NO_LETTERS}</p>' if ranking.standings.letters is None else ""
-    return scrolling(table, f"Ranking of {ranking.title}") + note
+    shared = "; ".join(ranking.shared_notes)
+    all_runs = f'<p class="note">All runs: {safe(shared)}.</p>' if shared else ""
+    return scrolling(table, f"Ranking of {ranking.title}") + all_runs + note
 
 
 def ranking_as_table(ranking: Ranking) -> SideTable:
@@ -73,17 +70,29 @@ def ties_in_words(standings: Standings) -> str:
     return f"{apart} of {tested} tested pairs can be told apart{left}."
 
 
+def _cuts(ranking: Ranking) -> set[int]:
+    """Numbers of runs before which a line is drawn: each run above it can be told apart from each below."""
+    if ranking.standings.letters is None:
+        return set()
+    letters = [set(entry.letters.split()) for entry in ranking.entries]
+    return {
+        number
+        for number in range(1, len(letters))
+        if not set().union(*letters[:number]) & set().union(*letters[number:])
+    }
+
+
 def _row(ranking: Ranking, entry: Entry, up: str, *, new: bool) -> str:
     row, overall = entry.row, entry.row.overall
-    kinds = f"{entry.model} · {entry.method}" if entry.model != row.agent else entry.method
-    about = "".join(f"<small>{safe(text)}</small>" for text in (f"{row.run} · {kinds}", "; ".join(row.notes)) if text)
+    own = "; ".join(note for note in row.notes if note not in ranking.shared_notes)
+    about = "".join(f"<small>{safe(text)}</small>" for text in (f"{row.run} · {entry.method}", own) if text)
     rank = UNDEFINED if entry.rank is None else str(entry.rank)
     letters = "".join(f'<span class="letter">{safe(letter)}</span>' for letter in entry.letters.split()) or UNDEFINED
     return (
         f'<tr class="{"next" if new else "same"}" data-key="{entry.slug}" data-model="{safe(entry.model)}" '
         f'data-method="{safe(entry.method)}">'
         f'<td class="rank">{rank}</td>'
-        f'<th class="who" scope="row"><a href="{up}runs/{entry.slug}.html">{safe(row.agent)}</a>{about}</th>'
+        f'<th class="who" scope="row"><a href="{up}runs/{entry.slug}.html">{safe(entry.title)}</a>{about}</th>'
         f'<td class="rate"><b>{percent(overall.success_rate)}</b> %<small>{count(overall)}</small>'
         f"<small>{interval(overall.interval)}</small></td>"
         f'<td class="bar opt">{_bar(entry)}</td>'

@@ -41,7 +41,7 @@ def run_page(ranking: Ranking, number: int, episodes: str, extra: Sequence[tuple
     against = pairs_of(ranking, number)
     parts = [
         f'<p class="kicker"><a href="{up}index.html">Leaderboard</a> / '
-        f'<a href="{up}{path_of_ranking(ranking)}">{safe(ranking.title)}</a></p>\n<h1>{safe(entry.row.agent)}</h1>',
+        f'<a href="{up}{path_of_ranking(ranking)}">{safe(ranking.title)}</a></p>\n<h1>{safe(entry.title)}</h1>',
         f'<p class="figures-row"><span class="big">{percent(overall.success_rate)}<small> %</small></span>'
         f"<span>{count(overall)} episodes won, {LEVEL:.0%} interval {interval(overall.interval)}</span>"
         f"<span>{safe(rank)}</span></p>",
@@ -53,7 +53,7 @@ def run_page(ranking: Ranking, number: int, episodes: str, extra: Sequence[tuple
                 ("samples a task", str(entry.run.config.samples)),
             )
         ),
-        "".join(f'<p class="note warning">{safe(note)}</p>' for note in _notes(entry)),
+        "".join(f'<p class="note {kind}">{safe(note)}</p>' for note, kind in _notes(entry)),
         f"<h2>Task types</h2>\n{plain_table(by_type)}{copies(by_type)}" if by_type.rows else "",
         *(
             f"<h2>{safe(heading_of(table.title))}</h2>\n{plain_table(table)}{copies(table)}"
@@ -65,7 +65,7 @@ def run_page(ranking: Ranking, number: int, episodes: str, extra: Sequence[tuple
         f"<h2>Where it comes from</h2>\n{facts(_origin(entry))}",
     ]
     return page(
-        f"{entry.row.agent}, {entry.row.run}", "\n".join(part for part in parts if part), at=path_of(entry), extra=extra
+        f"{entry.title}, {entry.row.run}", "\n".join(part for part in parts if part), at=path_of(entry), extra=extra
     )
 
 
@@ -87,14 +87,19 @@ def _by_type(board: Board, entry: Entry) -> SideTable:
     return SideTable("Success by task type", 1, headers, tuple(rows))
 
 
-def _notes(entry: Entry) -> list[str]:
-    """What a reader must know before taking a number from the page."""
-    notes = list(entry.row.notes)
-    if entry.row.overall.failed:
-        notes += [f"Why episodes failed: {reason}" for reason in entry.row.failures]
-        notes.append(FAILURE_RULE_TEXT)
+def _notes(entry: Entry) -> list[tuple[str, str]]:
+    """What a reader must know before taking a number from the page, each with a mark for what makes a run "
+    "incomplete.
+    """
+    overall = entry.row.overall
+    grave = "warning" if overall.failed or overall.missing else ""
+    notes = [("; ".join(entry.row.notes), grave)] if entry.row.notes else []
+    if overall.failed:
+        notes += [(f"Why episodes failed: {reason}", grave) for reason in entry.row.failures]
+        notes.append((FAILURE_RULE_TEXT, grave))
     if entry.run.replayed:
-        notes.append(f"{counted(entry.run.replayed, 'failed episode was', 'failed episodes were')} played again")
+        again = counted(entry.run.replayed, "failed episode was", "failed episodes were")
+        notes.append((f"{again} played again", ""))
     return notes
 
 

@@ -71,7 +71,7 @@ def figures(charts: Sequence[Chart], tables: Sequence[str]) -> str:
         f'<figure aria-labelledby="of-{chart.name}"><h3 id="of-{chart.name}">{safe(chart.title)}</h3>'
         f'<p class="note">{safe(chart.note)}</p>'
         f'<div class="plot" id="{chart.name}"><p>The numbers of this picture stand in the table below it; drawing it '
-        f"needs scripts.</p></div>{table}</figure>"
+        f"needs scripts.</p></div><div>{table}</div></figure>"
         for chart, table in zip(charts, tables, strict=True)
     ]
     return f'<div class="figures">{"".join(parts)}</div>'

@@ -107,7 +107,7 @@
     const curve = {
       type: "scatter", mode: few ? "lines+markers" : "lines", x: series.x, y: series.y, yaxis: series.right ? "y2" : "y",
       line: { color: line, width: 2, shape, dash: DASHES[Math.floor(series.style / 8) % DASHES.length] },
-      marker: { size: 5 }, name: escaped(series.label),
+      marker: { size: 5 }, cliponaxis: false, name: escaped(series.label),
       hovertemplate: `%{fullData.name}: ${number}<extra></extra>`,
     };
     if (!series.low) return [curve];
@@ -128,7 +128,7 @@
       margin: { l: 52, r: 18, t: 14, b: 46 }, showlegend: false, dragmode: false, hovermode: "x unified",
       hoverlabel: { bgcolor: raised, bordercolor: rule, font: { color: ink, size: 12.5 }, align: "left" },
       xaxis: { ...axis, title: title(chart.across), rangemode: chart.doubling ? "normal" : "tozero", nticks: narrow.matches ? 5 : 9 },
-      yaxis: { ...axis, title: title(chart.up) },
+      yaxis: { ...axis, title: title(chart.up), rangemode: "tozero", nticks: 8 },
     };
     if (chart.doubling) {
       const ticks = [...new Set(chart.series.flatMap((series) => series.x))].sort((a, b) => a - b)
@@ -137,7 +137,7 @@
     }
     if (chart.percent) Object.assign(made.yaxis, { tickformat: ".0%", range: [-0.02, 1.04], tick0: 0, dtick: 0.25 });
     if (chart.right) {
-      made.yaxis2 = { ...axis, title: title(chart.right), overlaying: "y", side: "right", showgrid: false, rangemode: "tozero" };
+      made.yaxis2 = { ...axis, title: title(chart.right), overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 6 };
     }
     return made;
   };

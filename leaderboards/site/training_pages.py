@@ -70,7 +70,7 @@ def training_page(named: NamedTraining, played: Sequence[Entry], extra: Sequence
     missing = [CURVES[name] for name in ("p", "collapsed_groups", "entropy", "kl") if name not in training.curves]
     note = f'<p class="note">Not in the log: {", ".join(missing)}.</p>' if missing else ""
     evaluated = "".join(
-        f'<a href="../runs/{entry.slug}.html">{safe(entry.row.agent)} · {safe(entry.row.run)}</a>' for entry in played
+        f'<a href="../runs/{entry.slug}.html">{safe(entry.title)} · {safe(entry.row.run)}</a>' for entry in played
     )
     config = f"{named.slug}.toml"
     parts = [
