@@ -80,7 +80,7 @@ def gather(places: Sequence[Path], *, leave_out_damaged: bool = False) -> Gather
             f"there is no run in {', '.join(map(str, places))}: give run folders, or a folder that holds some"
         )
     _refuse_copies(runs, trainings)
-    return Gathered(tuple(sorted(runs, key=_slug_of)), tuple(sorted(trainings, key=_slug_of)), tuple(sorted(left_out)))
+    return Gathered(tuple(sorted(runs, key=_name_of)), tuple(sorted(trainings, key=_name_of)), tuple(sorted(left_out)))
 
 
 def _run_folders(place: Path) -> list[Path]:
@@ -117,8 +117,8 @@ def _slug(folder: Path, marker: str) -> str:
     return f"{words}-{digest}" if words else digest
 
 
-def _slug_of(named: NamedRun | NamedTraining) -> str:
-    return named.slug
+def _name_of(named: NamedRun | NamedTraining) -> tuple[str, str]:
+    return named[1].folder.resolve().name, named.slug
 
 
 def _refuse_copies(runs: Sequence[NamedRun], trainings: Sequence[NamedTraining]) -> None:
