@@ -27,6 +27,7 @@ VERBS = {
     "power": "Say how many tasks a comparison needs, or what it can see with the tasks that there are.",
     "problems": "List panels of mathematics problems and check problem files.",
     "quickstart": "Play the built-in games with two agents and print their table by task type.",
+    "table": "Show published tables with our numbers beside them, and check what the papers print.",
     "train": "Train a policy on an environment by a published method, and keep the best checkpoint.",
     "view": "Write a page that shows a run episode by episode, turn by turn.",
 }
