@@ -34,10 +34,10 @@ def impossible_rates(book: Book) -> Iterator[Finding]:
         other = _other_size(column[0], wrong, size)
         # Where most rates of a column fit and some do not, those were measured otherwise.
         odd = right and trials <= _TELLING and (other is not None or len(wrong) <= len(right))
-        severity = ERROR if stated else WARNING if odd else NOTE
+        severity = NOTE if cut else ERROR if stated else WARNING if odd or column[0].sampled else NOTE
         yield Finding(
             IMPOSSIBLE,
-            NOTE if cut and stated else severity,
+            severity,
             tuple(cell(each) for each in wrong),
             _sentence(column[0], wrong, right, trials, size, other),
         )

@@ -100,14 +100,15 @@ def _row(
                 marks = (*marks, notes.number(f"{result.note}."))
         measured = ours.get(column.benchmark) if column.unit == "%" else None
         cells.append(TableCell(result, "", measured, tuple(dict.fromkeys(marks))))
-    sources = list(dict.fromkeys(source for measured in ours.values() for source in measured.sources))
+    # An average has the sources of all columns once more.
+    provenance = dict.fromkeys(_provenance(source) for measured in ours.values() for source in measured.sources)
     return TableRow(
         name=name,
         group=str(getattr(first, table.rank)) if table.rank not in ("", "all") else "",
         labels=tuple(str(getattr(first, field)) for _, field in table.rows if field != table.rank),
         cells=tuple(cells),
         notes=tuple(number for numbers in of_row for number in numbers),
-        measured_notes=tuple(notes.number(_provenance(source)) for source in sources),
+        measured_notes=tuple(notes.number(text) for text in provenance),
     )
 
 

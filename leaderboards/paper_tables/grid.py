@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..comparison_words import point_interval, points
-from ..numbers import interval, percent
+from ..numbers import interval
 from ..published.record import Published
 from .records import Measured, PaperTable, TableRow
 
@@ -44,7 +44,7 @@ class Line:
 
 
 def lines_of(table: PaperTable) -> list[Line]:
-    """The lines, row by row: a row that was measured has three more below it."""
+    """The lines, row by row: a row that was measured has four more below it."""
     lines: list[Line] = []
     group = ""
     width = len(table.table.columns)
@@ -106,15 +106,17 @@ def _measured(table: PaperTable, row: TableRow) -> list[Line]:
         Line(
             DELTA,
             _labels(table, Shown("minus published")),
-            tuple(blank if each is None else Shown(_delta(each)) for each in ours),
+            tuple(blank if each is None else Shown(points(each.delta)) for each in ours),
+        ),
+        Line(
+            INTERVAL,
+            _labels(table, Shown("95% interval")),
+            tuple(
+                blank if each is None or not each.delta.defined else Shown(point_interval(each.delta_interval))
+                for each in ours
+            ),
         ),
     ]
-
-
-def _delta(measured: Measured) -> str:
-    if not measured.delta.defined:
-        return "-"
-    return f"{points(measured.delta)} {point_interval(measured.delta_interval)}"
 
 
 def causes_of(table: PaperTable) -> list[str]:
@@ -125,20 +127,3 @@ def causes_of(table: PaperTable) -> list[str]:
             if cell.measured is not None and not cell.measured.delta.defined:
                 found.append(f"{row.name}, {column.title}: no difference, as {cell.measured.delta.cause}.")
     return found
-
-
-__all__ = [
-    "BLOCK",
-    "DELTA",
-    "INTERVAL",
-    "NOT_FOUND",
-    "OURS",
-    "PUBLISHED",
-    "Line",
-    "Shown",
-    "causes_of",
-    "lines_of",
-    "measured_text",
-    "percent",
-    "published_text",
-]

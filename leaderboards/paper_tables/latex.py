@@ -1,4 +1,4 @@
-r"""Paper tables as LaTeX for ``booktabs``: rules above and below, bold and underlined numbers, notes below the table."""
+r"""Paper tables as LaTeX for ``booktabs``: bold and underlined numbers, notes below the table or right behind it."""
 
 import re
 import unicodedata
@@ -37,6 +37,8 @@ _SPECIAL: Final = {
     "–": "--",
     "’": "'",
 }
+# A float cannot be broken over pages: with more characters of notes than these they stand behind it.
+_BELOW: Final = 1500
 # Marks that stand above or below a letter, as TeX's own font encoding knows them.
 _ACCENTS: Final = {
     "\u0300": "`",
@@ -94,10 +96,10 @@ def _table(table: PaperTable) -> str:
     headers = [*table.headers, *(column.title for column in table.table.columns)]
     label = re.sub(r"[^a-z0-9-]", "-", table.table.id)
     lines = [
-        "\\begin{table}[htbp]",
+        "\\begin{table}[!htbp]",
         "\\centering\\footnotesize",
         "\\setlength{\\tabcolsep}{3pt}",
-        f"\\caption{{{latex_escape(table.table.title)}. {latex_escape(table.table.place)}.}}",
+        f"\\caption{{{latex_escape(table.table.title)} ({latex_escape(table.table.id)}, {latex_escape(table.table.place)}).}}",
         f"\\label{{tab:{label}}}",
         f"\\begin{{tabular}}{{{'l' * left}{'r' * right}}}",
         "\\toprule",
@@ -113,13 +115,20 @@ def _table(table: PaperTable) -> str:
         else:
             lines.append(_row(_line(line)))
     lines += ["\\bottomrule", "\\end{tabular}"]
-    notes = [f"\\textsuperscript{{{number}}}~{latex_escape(text)}" for number, text in enumerate(table.footnotes, 1)]
-    notes += [latex_escape(remark) for remark in (*table.remarks, *causes_of(table))]
-    if notes:
-        lines += ["", "\\smallskip", "\\begin{minipage}{\\linewidth}\\scriptsize\\raggedright"]
-        lines += [f"{note}\\par" for note in notes]
-        lines.append("\\end{minipage}")
-    return "\n".join([*lines, "\\end{table}"])
+    notes = [
+        f"\\textsuperscript{{{number}}}~{latex_escape(text)}\\par" for number, text in enumerate(table.footnotes, 1)
+    ]
+    notes += [f"{latex_escape(remark)}\\par" for remark in (*table.remarks, *causes_of(table))]
+    if sum(map(len, notes)) <= _BELOW:
+        lines += [
+            "",
+            "\\smallskip",
+            "\\begin{minipage}{\\linewidth}\\scriptsize\\raggedright",
+            *notes,
+            "\\end{minipage}",
+        ]
+        return "\n".join([*lines, "\\end{table}"])
+    return "\n".join([*lines, "\\end{table}", "{\\scriptsize\\raggedright\\noindent", *notes, "}"])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ...agents.language_model_settings import LanguageModelSettings
 from ...envs.errors import HolderGymError
 from ...envs.math.published import PUBLISHED
 from ...eval.intervals import Interval, wilson, wilson_rate
@@ -66,6 +67,11 @@ def measured_cells(
 
 def _filled(table: Table, columns: Sequence[Column], placed: Placed) -> list[tuple[Column, _Rate, Source]]:
     run = placed.run
+    if not isinstance(run.config.agent, LanguageModelSettings):
+        raise HolderGymError(
+            f"{placed.name} was played by {run.manifest.agent}, which is no language model, and a row of {table.id} is "
+            "about one: leave the run out"
+        )
     mine = [column for column in columns if _panel(column) == run.panel.name]
     if not table.env or run.config.env.split("_")[0] != table.env or not mine:
         wanted = sorted({_panel(column) for column in columns} - {""})
@@ -143,7 +149,8 @@ def _notes(table: Table, column: Column, run: Run, overall: Metrics) -> tuple[st
     options = dict(table.evaluation).get(column.metric, "").split()
     wanted = options[options.index("--protocol") + 1] if "--protocol" in options else None
     if wanted is not None and run.config.protocol != wanted:
-        notes.append(f"protocol {run.config.protocol or 'none'}, and {wanted} is the paper's")
+        ours = f"protocol {run.config.protocol}" if run.config.protocol else "no protocol"
+        notes.append(f"{ours}, and {wanted} is the paper's")
     return tuple(notes)
 
 

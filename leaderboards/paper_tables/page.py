@@ -23,8 +23,9 @@ h2 { font-size: 1.1rem; margin: 2.2rem 0 .2rem; }
 .paper-table tr.measured td, .paper-table tr.interval td, .paper-table tr.delta td { background: #4a86e81f; }
 .paper-table tr.measured td.label, .paper-table tr.interval td.label, .paper-table tr.delta td.label {
   padding-left: 1.6rem; }
-.paper-table tr.interval td, .paper-table tr.delta td { font-size: .88em; opacity: .85; }
-.paper-table sup { font-size: .7em; opacity: .75; }
+.paper-table tr.interval td { font-size: .88em; opacity: .85; padding-top: 0; }
+.paper-table tr.interval td.label { padding-left: 2.6rem; }
+.paper-table sup { font-size: .7em; line-height: 0; opacity: .75; }
 .notes { font-size: .85rem; max-width: 60rem; padding-left: 1.6rem; overflow-wrap: anywhere; }
 .notes li { margin: .15rem 0; }
 .remarks { font-size: .85rem; max-width: 60rem; opacity: .8; overflow-wrap: anywhere; }
