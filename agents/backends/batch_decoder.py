@@ -11,6 +11,7 @@ from .prefix_store import PrefixStore
 from .responses import GrowingResponse, Job, ResponseRules
 from .row_attention import rows_of, use_row_attention
 from .slot_cache import SlotCache
+from .torch_threads import threads_for_few_tokens
 
 
 class BatchDecoder:
@@ -26,6 +27,7 @@ class BatchDecoder:
     def __init__(self, model: PreTrainedModel, rules: ResponseRules, rows: int, cache_bytes: int) -> None:
         self._model = model
         self._forward = Forward(model)
+        self._threads = threads_for_few_tokens(model)
         use_row_attention(model)
         self._rules = rules
         self._rows = rows
@@ -53,12 +55,13 @@ class BatchDecoder:
         self._responses.append(response)
         row = self._cache.begin_row(prefix.state, prefix.length)
         length = len(job.prompt_ids)
-        logits_B_V = self._forward(
-            torch.tensor([job.prompt_ids[prefix.length :]]),
-            torch.ones(1, length, dtype=torch.long),
-            torch.arange(prefix.length, length)[None],
-            self._cache.for_prompt(row),
-        )
+        with rows_of([length]):
+            logits_B_V = self._forward(
+                torch.tensor([job.prompt_ids[prefix.length :]]),
+                torch.ones(1, length, dtype=torch.long),
+                torch.arange(prefix.length, length)[None],
+                self._cache.for_prompt(row),
+            )
         self._cache.lengths[row] = length
         self._add(draw_tokens(logits_B_V, [response.draws]), [response])
 
@@ -68,7 +71,7 @@ class BatchDecoder:
         lengths_B = torch.tensor(self._cache.lengths)
         columns = torch.arange(int(lengths_B.max()) + 1)
         longer = [length + 1 for length in self._cache.lengths]
-        with rows_of(longer):
+        with rows_of(longer), self._threads():
             logits_B_V = self._forward(
                 torch.tensor([[response.ids[-1]] for response in responses]),
                 (columns <= lengths_B[:, None]).long(),

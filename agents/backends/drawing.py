@@ -36,15 +36,24 @@ class TokenDraws:
         Args:
             logits_V: Logits of the whole vocabulary.
         """
+        return int(self.race(logits_V).argmax())
+
+    def race(self, logits_V: Tensor) -> Tensor:
+        """How far ahead each token is in the race for the next place; the greatest number wins.
+
+        Args:
+            logits_V: Logits of the whole vocabulary.
+        """
         if self._sampling.temperature == 0.0:
-            return int(logits_V.argmax())
-        scores_V = torch.log_softmax(logits_V.double() / self._sampling.temperature, dim=-1)
+            return logits_V.double()
+        # Up to a number that they share, the logarithms of the weights.
+        scores_V = logits_V.double() / self._sampling.temperature
         if self._sampling.top_k or self._sampling.top_p < 1.0:
-            sorted_V, order_V = scores_V.sort(descending=True, stable=True)
+            sorted_V, order_V = scores_V.log_softmax(dim=-1).sort(descending=True, stable=True)
             kept_V = _truncated(sorted_V.exp(), self._sampling) > 0.0
             scores_V = torch.full_like(scores_V, -torch.inf)
             scores_V[order_V[kept_V]] = sorted_V[kept_V]
-        return int((scores_V - self._waiting(logits_V).log_()).argmax())
+        return scores_V - self._waiting(logits_V).log_()
 
     def _waiting(self, logits_V: Tensor) -> Tensor:
         """The waiting times, from the response's own generator."""
@@ -77,7 +86,7 @@ def draw_tokens(logits_B_V: Tensor, draws: list[TokenDraws]) -> list[Draw]:
         draws: The draws of each row's response.
     """
     logprobs_B_V = torch.log_softmax(logits_B_V.float(), dim=-1)
-    tokens = [draw.draw(logits_V) for draw, logits_V in zip(draws, logits_B_V, strict=True)]
-    index_B = torch.tensor(tokens, device=logprobs_B_V.device)
+    # All winners at once: on a GPU each answer that is waited for costs more than finding it.
+    index_B = torch.stack([draw.race(logits_V) for draw, logits_V in zip(draws, logits_B_V, strict=True)]).argmax(-1)
     chosen = logprobs_B_V.gather(1, index_B[:, None]).squeeze(1).tolist()
-    return [Draw(token, logprob) for token, logprob in zip(tokens, chosen, strict=True)]
+    return [Draw(token, logprob) for token, logprob in zip(index_B.tolist(), chosen, strict=True)]

@@ -22,11 +22,13 @@ class _Frame:
 
     Attributes:
         row: The row that a prompt is written to, or None when every row gets one token.
+        rows_B: Numbers of the rows that get a token.
         lengths_B: Tokens of each row before the pass.
         seen: Columns that the pass sees besides its own tokens.
     """
 
     row: int | None
+    rows_B: Tensor
     lengths_B: Tensor
     seen: int
 
@@ -65,9 +67,8 @@ class _SlotLayer(DynamicLayer):  # type: ignore[misc]  # The library's types are
             one = slice(frame.row, frame.row + 1)
             return self.keys[one, :, :columns], self.values[one, :, :columns]
         count = len(frame.lengths_B)
-        rows_B = torch.arange(count, device=self.device)
-        self.keys[rows_B, :, frame.lengths_B] = key_states[:, :, 0]
-        self.values[rows_B, :, frame.lengths_B] = value_states[:, :, 0]
+        self.keys[frame.rows_B, :, frame.lengths_B] = key_states[:, :, 0]
+        self.values[frame.rows_B, :, frame.lengths_B] = value_states[:, :, 0]
         return self.keys[:count, :, :columns], self.values[:count, :, :columns]
 
     def get_seq_length(self) -> int:
@@ -86,7 +87,8 @@ class SlotCache:
     """
 
     def __init__(self, model: PreTrainedModel, rows: int) -> None:
-        self._frame = _Frame(None, torch.zeros(0, dtype=torch.long), 0)
+        none = torch.zeros(0, dtype=torch.long)
+        self._frame = _Frame(None, none, none, 0)
         layers = DynamicCache(config=model.config).layers
         self._layers = [_SlotLayer(self._frame, rows) for _ in layers]
         self._cache = Cache(layers=self._layers)
@@ -125,6 +127,7 @@ class SlotCache:
     def for_next_tokens(self) -> Cache:
         """The cache for a pass over one new token of every row in use."""
         self._frame.row, self._frame.seen = None, max(self.lengths)
+        self._frame.rows_B = torch.arange(len(self.lengths), device=self._device)
         self._frame.lengths_B = torch.tensor(self.lengths, device=self._device)
         return self._cache
 
