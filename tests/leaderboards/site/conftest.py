@@ -40,7 +40,13 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, (agent, samples, seed) in agents.items():
         evaluate(
             EvalConfig(
-                panel="builtin_valid", limit=12, max_steps=20, samples=samples, seed=seed, agent=agent, out=folder / name
+                panel="builtin_valid",
+                limit=12,
+                max_steps=20,
+                samples=samples,
+                seed=seed,
+                agent=agent,
+                out=folder / name,
             )
         )
     evaluate(EvalConfig(env="math", panel="builtin_valid", limit=10, agent=_oracle(), out=folder / "below" / "oracle"))

@@ -30,9 +30,15 @@ EVIL = (
 def write_hostile_run(folder: Path, number: int) -> None:
     """Writes a run with two samples of four tasks, one of which failed."""
     evil = [EVIL[(number + place) % len(EVIL)].encode("utf-8", "replace").decode() for place in range(len(EVIL))]
-    panel = Panel.of(EVIL[0], [Task(f"alfworld/{text}/{n}", EVIL[n % 4], f"{n:064x}") for n, text in enumerate(EVIL[:4])])
+    panel = Panel.of(
+        EVIL[0], [Task(f"alfworld/{text}/{n}", EVIL[n % 4], f"{n:064x}") for n, text in enumerate(EVIL[:4])]
+    )
     config = EvalConfig(
-        panel=EVIL[0], samples=2, max_steps=9, engine="native", agent=LanguageModelSettings(model=evil[0], prompt="chat")
+        panel=EVIL[0],
+        samples=2,
+        max_steps=9,
+        engine="native",
+        agent=LanguageModelSettings(model=evil[0], prompt="chat"),
     )
     plan = Plan(config, panel, EVIL[1], evil[1], f"{evil[2]} prompt chat@abc")
     with RunFolder(folder, plan, begin_session()) as opened:
@@ -45,12 +51,19 @@ def write_hostile_run(folder: Path, number: int) -> None:
             opened.append(
                 Episode(
                     Trajectory(
-                        slot.task_id, panel.task(slot.task_id).type, slot.sample,
-                        episode_seed(0, slot.task_id, slot.sample), plan.agent_fingerprint, (turn,), outcome,
-                        float(outcome is Outcome.WON), evil[6], "" if outcome.finished else evil[7],
+                        slot.task_id,
+                        panel.task(slot.task_id).type,
+                        slot.sample,
+                        episode_seed(0, slot.task_id, slot.sample),
+                        plan.agent_fingerprint,
+                        (turn,),
+                        outcome,
+                        float(outcome is Outcome.WON),
+                        evil[6],
+                        "" if outcome.finished else evil[7],
                     ),
                     1,
-                )  # fmt: skip
+                )
             )
         opened.summarise()
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from holdergym.agents.usage import Prices
 from holdergym.envs.errors import MissingExtraError, UnknownNameError
 from holdergym.eval.run import read_run
 from holdergym.eval.summary import break_down
@@ -18,15 +19,12 @@ from holdergym.leaderboards.site.building import build_site
 from holdergym.leaderboards.site.gathering import gather
 from holdergym.leaderboards.site.shell import PLOTLY
 from holdergym.leaderboards.site.standings import RULE
-from holdergym.agents.usage import Prices
 
 from .conftest import Built
 from .hostile import EVIL, write_hostile_run, write_hostile_training
 
 TAGS = set(
-    "html head meta title style body a header div nav main footer script h1 h2 h3 h4 p section ul li b table thead tbody "
-    "tr th td small span svg rect circle line details summary pre dl dt dd figure button label select option output code "
-    "strong".split()
+    ["html", "head", "meta", "title", "style", "body", "a", "header", "div", "nav", "main", "footer", "script", "h1", "h2", "h3", "h4", "p", "section", "ul", "li", "b", "table", "thead", "tbody", "tr", "th", "td", "small", "span", "svg", "rect", "circle", "line", "details", "summary", "pre", "dl", "dt", "dd", "figure", "button", "label", "select", "option", "output", "code", "strong"]
 )
 
 
@@ -64,7 +62,9 @@ def test_equal_runs_give_equal_bytes_in_another_process(built: Built, tmp_path: 
         capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "7", "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     assert "5 runs" in done.stdout
-    found = {str(p.relative_to(tmp_path / "site")): p.read_bytes() for p in (tmp_path / "site").rglob("*") if p.is_file()}
+    found = {
+        str(p.relative_to(tmp_path / "site")): p.read_bytes() for p in (tmp_path / "site").rglob("*") if p.is_file()
+    }
     there = {str(p.relative_to(built.folder)): p.read_bytes() for p in built.folder.rglob("*") if p.is_file()}
     assert found == there
 
@@ -113,7 +113,9 @@ def test_a_run_page_has_the_command_that_makes_it_again(built: Built, tmp_path: 
     subprocess.run(
         [sys.executable, "-m", "holdergym", *found[1].split(), "--out", "again", "--quiet"], cwd=tmp_path, check=True
     )
-    assert (tmp_path / "again" / "summary.json").read_bytes() == (built.runs / "random-again" / "summary.json").read_bytes()
+    assert (tmp_path / "again" / "summary.json").read_bytes() == (
+        built.runs / "random-again" / "summary.json"
+    ).read_bytes()
     assert f"episodes/{path.removeprefix('runs/')}" in built.site.files
 
 
@@ -209,7 +211,9 @@ def test_without_the_library_there_is_a_line(played: Path, monkeypatch: pytest.M
 def test_the_library_is_there_once_and_not_in_the_pages(built: Built) -> None:
     assert len(built.site.files[PLOTLY]) > 1_000_000
     assert all(
-        len(content) < 300_000 for path, content in built.site.files.items() if path.startswith(("rankings", "runs", "i"))
+        len(content) < 300_000
+        for path, content in built.site.files.items()
+        if path.startswith(("rankings", "runs", "i"))
     )
 
 
@@ -218,5 +222,7 @@ def test_an_unfinished_run_and_one_that_failed_say_so(played: Path, tmp_path: Pa
     path = tmp_path / "half" / "episodes.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:20]))
-    reader = next(reader for path, reader in pages(dict(build_site(gather([tmp_path])).files)).items() if "runs/" in path)
+    reader = next(
+        reader for path, reader in pages(dict(build_site(gather([tmp_path])).files)).items() if "runs/" in path
+    )
     assert "incomplete: 20 of 36 episodes played" in reader.text

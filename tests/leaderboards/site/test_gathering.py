@@ -8,7 +8,13 @@ from holdergym.leaderboards.site.gathering import gather
 
 def test_runs_are_found_below_folders_and_in_files(played: Path) -> None:
     gathered = gather([played])
-    assert [named.run.folder.name for named in gathered.runs] == ["expert", "oracle", "random", "random-again", "walkthrough"]
+    assert [named.run.folder.name for named in gathered.runs] == [
+        "expert",
+        "oracle",
+        "random",
+        "random-again",
+        "walkthrough",
+    ]
     assert [named.training.folder.name for named in gathered.trainings] == ["trained"]
     one = gather([played / "random" / "summary.json", played / "random"])
     assert [named.run.folder.name for named in one.runs] == ["random"]

@@ -75,7 +75,8 @@ def test_rankings_hold_only_what_may_be_compared(make_run: MakeRun) -> None:
     ]
     pools = pools_of([NamedRun(run.folder.name, run) for run in runs])
     assert [[named.slug for named in pool.runs] for pool in pools] == [["e", "a"], ["b"], ["c"], ["d"]] or (
-        pools[0].runs[0].slug == "e" and sorted(named.slug for pool in pools[1:] for named in pool.runs) == ["b", "c", "d"]
+        pools[0].runs[0].slug == "e"
+        and sorted(named.slug for pool in pools[1:] for named in pool.runs) == ["b", "c", "d"]
     )
 
 
