@@ -18,7 +18,7 @@ class Paper:
     Attributes:
         title: Its title.
         authors: ``Family, Given`` each; ``others`` last stands for more.
-        year: Of the first version.
+        year: Of the venue, or of the first version.
         arxiv: Its number at arXiv.
         venue: Where it appeared besides.
         url: Where it is, without a number at arXiv.
