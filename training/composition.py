@@ -182,7 +182,7 @@ def stages_of(method: Method) -> list[StageRow]:
     """The nine stages of a method, and which reward or which episodes each reads."""
     kl = method.kl
     curriculum = isinstance(method.sampler, GaussianCurriculum)
-    shaped = [method.reward.name] if method.reward else []
+    shaped: list[str] = [method.reward.name] if method.reward else []
     if method.partner:
         shaped.append(f"distillation, alpha {method.partner.alpha:g}")
     selection = method.selection
@@ -273,7 +273,7 @@ def notes_of(method: Method) -> list[str]:
         ),
         (
             method.partner is not None and method.partner.form == "plain",
-            "The partner's ratios are not 1 from the first step, so the clip and p act at once: see partner/clip_share.",
+            "The partner's ratios are not 1 from the first step, so the clip and p act then: see partner/clip_share.",
         ),
         (
             isinstance(exponent, Schedule) and (mixed or method.partner is not None),

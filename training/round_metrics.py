@@ -34,6 +34,9 @@ def of_episodes(experience: Experience, rollout: Rollout) -> dict[str, float]:
         "left_out_episodes": float(experience.lonely),
         "collapsed_groups": collapse_rate(rollout).value,
     }
+    if rollout.peer_logp_T is not None:
+        # In expectation the divergence KL(policy || other learner) of a token.
+        numbers["divergence_from_partner"] = float((rollout.old_logp_T - rollout.peer_logp_T).double().mean())
     for kind in sorted({one.task_type for one in own}):
         numbers[f"success/{kind}"] = _mean([one.outcome is Outcome.WON for one in own if one.task_type == kind])
     return numbers

@@ -144,7 +144,9 @@ class Trainer:
             rounds=config.rounds,
             seed=config.seed,
             policy=Player(play, sum(one.numel() for one in policy.model.parameters())),
-            explorer=explorer and explorer.player(playground.kind, self._roll_out, playground.make_train),
+            explorer=None
+            if explorer is None
+            else explorer.player(playground.kind, self._roll_out, playground.make_train),
         )
 
     def _roll_out(

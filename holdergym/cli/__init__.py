@@ -14,6 +14,7 @@ from .terminal import open_streams, visible
 
 # Every verb and the first sentence of its help, which stands here so that the list of verbs loads none of them.
 VERBS = {
+    "acr": "Report the advantage collapse rate of a training run, or of an evaluation with several samples a task.",
     "compare": "Compare runs task by task: who wins more often, by how much, and is it more than chance?",
     "doctor": "Say what is installed, which games are found, and what to do about what is missing.",
     "eval": "Play every task of a panel once and report success rates by task type.",

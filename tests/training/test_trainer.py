@@ -8,17 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
 import torch
-from gymnasium import spaces
 from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.agents.token_file import load_tokens
 from holdergym.agents.trajectory import Outcome
 from holdergym.envs.errors import ConfigError, HolderGymError
-from holdergym.envs.panel import Panel
 from holdergym.envs.settings import Layer, as_toml, resolve
-from holdergym.envs.task import Task
 from holdergym.training import run as training_run
 from holdergym.training.config import LoraSettings, OptimiserSettings, TrainConfig, ValidationSettings
 from holdergym.training.experience import RewardSettings
@@ -26,7 +22,6 @@ from holdergym.training.learner import NotFiniteError
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.models import open_models
 from holdergym.training.optimiser import rate_at
-from holdergym.training.playground import Playground
 from holdergym.training.plotting import plot_run
 from holdergym.training.policy import Policy
 from holdergym.training.presets import preset
@@ -38,31 +33,9 @@ from holdergym.training.trainer import Progress, Trainer
 from transformers import AutoModelForCausalLM
 
 from ..agents.conftest import tiny_checkpoint
+from .word_game import LETTERS, PANEL
 
 __all__ = ["tiny_checkpoint"]
-
-
-class WordGame(gymnasium.Env[str, str]):
-    """Won by a reply with the letter that the task asks for: what a model with random weights can learn in seconds."""
-
-    observation_space = spaces.Text(200)
-    action_space = spaces.Text(200)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):  # type: ignore[no-untyped-def]
-        super().reset(seed=seed)
-        self._letter = (options or {})["task"].rpartition("/")[2]
-        return f"Say {self._letter}", self._info(False)
-
-    def step(self, action: str):  # type: ignore[no-untyped-def]
-        won = self._letter in action
-        return ("yes" if won else "no"), float(won), True, False, self._info(won)
-
-    def _info(self, won: bool) -> dict[str, Any]:
-        return {"won": won, "admissible_commands": [], "goal_condition_success_rate": float(won)}
-
-
-PANEL = Panel.of("letters", [Task(f"made_up/letters/{letter}", letter, "0" * 64) for letter in "aeo"])
-LETTERS = Playground("math", PANEL, PANEL, WordGame, WordGame)
 
 
 @pytest.fixture

@@ -1,0 +1,238 @@
+"""Pairs of methods that may be combined are trained, others are refused, and a switch that is off is GRPO."""
+
+import math
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from holdergym.agents.language_model_settings import LanguageModelSettings
+from holdergym.envs.errors import ConfigError
+from holdergym.training import GroupAdvantage, Method, preset
+from holdergym.training import run as training_run
+from holdergym.training.aggregation import HolderAggregation
+from holdergym.training.composition import VARIANTS, identities_of, notes_of, stages_of
+from holdergym.training.config import TrainConfig
+from holdergym.training.exponents import ConstantExponent
+from holdergym.training.metrics_log import read_metrics
+from holdergym.training.presets import parts_of
+from holdergym.training.run import train
+from holdergym.training.selection import DropUniformGroups
+from holdergym.training.variants.avspo import VirtualSampleAdvantage
+from holdergym.training.variants.codistill import CoDistill
+from holdergym.training.variants.cov_gaussian import GaussianCovariance
+from holdergym.training.variants.expo import AccuracyScale, GaussianCurriculum
+from holdergym.training.variants.s2l import ExplorerMix
+
+from ..word_game import LETTERS, play, settings
+
+ADDED = ("s2l-po", "cov_gaussian", "avspo", "expo", "codistill")
+BASES = ("holderpo", "dr-grpo", "gspo", "dapo", "gigpo", "clip-cov", "kl-cov", "rloo", "reinforce++")
+REFUSED = {
+    "s2l-po+codistill": "both say who plays",
+    "dapo+avspo": "AVSPO repairs the groups that drop_uniform throws away",
+    "dapo+codistill": "has a selection already",
+    "gigpo+avspo": "the advantage 'gigpo'",
+    "rloo+avspo": "the advantage 'leave_one_out'",
+    "reinforce+++avspo": "the advantage 'global'",
+    "clip-cov+cov_gaussian": "clip_cov and cov_gaussian are two answers",
+    "kl-cov+cov_gaussian": "cov_gaussian and kl_cov are two answers",
+    "kl-cov+expo": "against the policy at the start of the round",
+}
+PAIRS = ["+".join(pair) for pair in (*combinations(ADDED, 2), *((base, added) for base in BASES for added in ADDED))]
+
+
+@pytest.fixture
+def models(explorer: Path, partner: Path) -> dict[str, LanguageModelSettings]:
+    return {
+        "explorer": LanguageModelSettings(model=str(explorer)),
+        "partner": LanguageModelSettings(model=str(partner)),
+    }
+
+
+def run_of(checkpoint: Path, method: Method, models: dict[str, LanguageModelSettings], **changes: Any) -> TrainConfig:
+    """A run of two rounds with the models that the method asks for."""
+    wanted = {"explorer": isinstance(method.source, ExplorerMix), "partner": method.partner is not None}
+    return settings(checkpoint, method, **{name: models[name] for name in models if wanted[name]}, **changes)
+
+
+@pytest.mark.parametrize("name", [pair for pair in PAIRS if pair not in REFUSED])
+def test_two_rounds_of_every_pair(tiny_checkpoint: Path, models: dict[str, LanguageModelSettings], name: str) -> None:
+    method = preset(name)
+    if isinstance(method.source, ExplorerMix):
+        # A round with both kinds of episodes, then one without the explorer.
+        method = replace(method, source=ExplorerMix(transition=2))
+    method = replace(method, reward=None)
+    reports, weights = play(run_of(tiny_checkpoint, method, models))
+    assert [report.progress.round for report in reports] == [1, 2]
+    assert all(math.isfinite(report.metrics["loss"]) for report in reports)
+    assert sum(report.metrics["gradient_norm"] for report in reports) > 0
+    assert all(torch.isfinite(one).all() for one in weights.values())
+    expected = {
+        "s2l-po": "explorer/episodes",
+        "cov_gaussian": "cov_weight_ess_share",
+        "avspo": "repaired_groups",
+        "expo": "kl_coefficient",
+        "codistill": "partner/loss",
+    }
+    assert all(key in reports[-1].metrics for part, key in expected.items() if part in parts_of(name))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_pairs_that_do_not_go_together_are_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(ConfigError, match=REFUSED[name]) as failure:
+        preset(name)
+    assert "\n" not in str(failure.value)
+
+
+def test_the_matrix_is_whole() -> None:
+    assert set(REFUSED) <= set(PAIRS)
+    assert len(PAIRS) == 10 + 45
+
+
+def test_stages_that_contradict_each_other_are_refused_however_they_come_together() -> None:
+    with pytest.raises(ConfigError, match="AVSPO repairs"):
+        Method(name="m", advantage=VirtualSampleAdvantage(), selection=DropUniformGroups())
+    with pytest.raises(ConfigError, match="both say who plays"):
+        Method(name="m", source=ExplorerMix(), partner=CoDistill())
+    with pytest.raises(ConfigError, match=r"kl\.against is 'old'"):
+        replace(preset("kl-cov"), kl=replace(preset("kl-cov").kl, scale=AccuracyScale()))
+    with pytest.raises(ConfigError, match="sets the denominators of both"):
+        Method(name="m", aggregation=HolderAggregation(denominator="behaviour"), partner=CoDistill())
+    for name, message in (
+        ("grpo+holderpo", "are whole methods"),
+        ("expo+expo-akl", "both fill"),
+        ("expo+expo", "twice"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            preset(name)
+
+
+PLAIN = replace(preset("avspo"), name="grpo", advantage=GroupAdvantage())
+OFF = {
+    "s2l-po": replace(PLAIN, source=ExplorerMix(transition=0)),
+    "cov_gaussian": replace(PLAIN, token_weights=(GaussianCovariance(sigma=math.inf),)),
+    "avspo": replace(PLAIN, advantage=VirtualSampleAdvantage(threshold=1.0)),
+    "avspo-code": replace(PLAIN, advantage=VirtualSampleAdvantage(threshold=1.0, mode="code")),
+    "expo-gcs": replace(PLAIN, sampler=GaussianCurriculum(sigma=math.inf)),
+    "codistill": replace(PLAIN, partner=CoDistill(alpha=0.0)),
+    "codistill-tis": replace(PLAIN, partner=CoDistill(alpha=0.0, form="tis")),
+    "holderpo": replace(
+        PLAIN, aggregation=replace(preset("holderpo").aggregation, exponent=ConstantExponent(p=1.0), clip="token")
+    ),
+    "everything": Method(
+        name="everything",
+        sampler=GaussianCurriculum(sigma=math.inf),
+        source=ExplorerMix(transition=0),
+        advantage=VirtualSampleAdvantage(threshold=1.0),
+        token_weights=(GaussianCovariance(sigma=math.inf),),
+        aggregation=PLAIN.aggregation,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def grpo(tiny_checkpoint: Path) -> tuple[list[dict[str, float]], dict[str, torch.Tensor]]:
+    reports, weights = play(settings(tiny_checkpoint, PLAIN))
+    return [report.metrics for report in reports], weights
+
+
+CLOCK = ("sampled_tokens_per_s", "trained_tokens_per_s", "memory_gib")
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_turned_off_it_is_grpo_to_the_last_bit(tiny_checkpoint: Path, models, grpo, name: str) -> None:  # type: ignore[no-untyped-def]
+    method = OFF[name]
+    # Without an explorer's episodes none need be named.
+    wanted = {} if isinstance(method.source, ExplorerMix) else models
+    config = run_of(tiny_checkpoint, method, wanted)
+    reports, weights = play(config)
+    for report, expected in zip(reports, grpo[0], strict=True):
+        assert {key: report.metrics[key] for key in expected if key not in CLOCK} == {
+            key: value for key, value in expected.items() if key not in CLOCK
+        }
+    assert all(torch.equal(weights[key], grpo[1][key]) for key in weights)
+
+
+def test_a_constant_factor_of_one_is_the_constant_coefficient(tiny_checkpoint: Path) -> None:
+    constant = preset("grpo")
+    scaled = replace(constant, kl=replace(constant.kl, scale=AccuracyScale(rho="one")))
+    adaptive = replace(constant, kl=replace(constant.kl, scale=AccuracyScale()))
+    found = [play(settings(tiny_checkpoint, method))[1] for method in (constant, scaled, adaptive)]
+    assert all(torch.equal(found[0][key], found[1][key]) for key in found[0])
+    assert any(not torch.equal(found[0][key], found[2][key]) for key in found[0])
+
+
+@pytest.mark.parametrize("name", ["s2l-po+cov_gaussian+avspo+expo", "holderpo+s2l-po+expo"])
+def test_a_resumed_run_remembers_every_stage(
+    tiny_checkpoint: Path,
+    models,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,  # type: ignore[no-untyped-def]
+) -> None:
+    monkeypatch.setattr(training_run, "open_playground", lambda config: LETTERS)
+    method = replace(preset(name), source=ExplorerMix(transition=3))
+    # The play of the explorer is the same in every process, as it has one episode at a time too.
+    config = run_of(tiny_checkpoint, method, models, rounds=5, save_every=1, out=tmp_path / "whole")
+    train(config)
+    for rounds in (1, 3, 5):
+        train(replace(config, rounds=rounds, out=tmp_path / "stopped"), resume=rounds > 1)
+    left_out = ("seconds", *CLOCK)
+    logs = [
+        [{key: value for key, value in line.items() if not key.startswith(left_out)} for line in read_metrics(folder)]
+        for folder in (tmp_path / "whole", tmp_path / "stopped")
+    ]
+    assert logs[0] == logs[1]
+    assert [line["round"] for line in logs[0]] == [0, 1, 2, 3, 4, 5]
+
+
+def test_names_are_split_where_a_method_ends() -> None:
+    assert parts_of("reinforce++") == ("reinforce++",)
+    assert parts_of("reinforce+++expo") == ("reinforce++", "expo")
+    assert parts_of("expo+reinforce++-baseline+s2l-po") == ("expo", "reinforce++-baseline", "s2l-po")
+    assert parts_of("holderpo+cov_gaussian+expo") == ("holderpo", "cov_gaussian", "expo")
+
+
+def test_the_order_of_names_has_no_say_but_for_the_base() -> None:
+    first, second = preset("holderpo+expo+cov_gaussian"), preset("cov_gaussian+holderpo+expo")
+    assert replace(first, name="") == replace(second, name="")
+    # Without a base the first variant's own GRPO is taken: S2L-PO's has a KL coefficient of 0.001, AVSPO's none.
+    assert preset("s2l-po+avspo").kl.coefficient == 1e-3
+    assert preset("avspo+s2l-po").kl.coefficient == 0
+
+
+def test_a_combination_keeps_the_settings_of_its_base() -> None:
+    method = preset("holderpo+avspo+expo")
+    base = preset("holderpo")
+    assert method.aggregation == base.aggregation
+    assert isinstance(method.advantage, VirtualSampleAdvantage)
+    assert isinstance(base.advantage, GroupAdvantage)
+    assert (method.advantage.scale, method.advantage.epsilon) == (base.advantage.scale, base.advantage.epsilon)
+    assert (method.kl.coefficient, method.kl.scale) == (0.02, AccuracyScale())
+    assert preset("grpo+expo").kl.coefficient == 0.04
+
+
+def test_what_the_check_says() -> None:
+    rows = {row.stage: row for row in stages_of(preset("holderpo+codistill+avspo"))}
+    assert rows["5 advantage"].reads == "policy: the shaped reward; partner: correctness (collapse: correctness)"
+    assert "partner: the policy's old ones" in rows["7 aggregation"].reads
+    assert any("rollout rounds, not optimiser steps" in note for note in notes_of(preset("holderpo+s2l-po")))
+    assert any("stay as they are" in note for note in notes_of(preset("s2l-po+expo")))
+    assert any("collapsed_groups_uniform" in note for note in notes_of(preset("expo+avspo")))
+    powerless = replace(preset("expo"), kl=replace(preset("expo").kl, coefficient=0.0))
+    assert any("has no effect" in note for note in notes_of(powerless))
+    for name in VARIANTS:
+        assert identities_of(preset(name)) or name == "expo-constant"
+
+
+def test_without_episodes_of_its_own_the_last_accuracy_is_kept(tiny_checkpoint: Path, models) -> None:  # type: ignore[no-untyped-def]
+    """The explorer's successes move neither the table of the curriculum nor the KL coefficient."""
+    method = replace(preset("s2l-po+expo"), source=ExplorerMix(transition=1))
+    reports, _ = play(run_of(tiny_checkpoint, method, models))
+    assert "sampler" not in reports[0].progress.stage
+    assert reports[0].metrics["kl_coefficient"] == pytest.approx(1e-3 * 0.5)
+    assert reports[1].progress.stage["sampler"]
+    assert reports[1].progress.stage["accuracy"]["accuracy"] == reports[1].metrics["success"]
