@@ -47,7 +47,9 @@ class _TableByDefault(click.Group):
 
 @click.group(cls=_TableByDefault)
 def command() -> None:
-    """Show run folders as a table, build a site of static pages, or hand in a run to a board.
+    """Show run folders as a table: a row a run, a column a task type, with counts and 95% intervals.
+
+    The same runs can be built into a site of static pages, and handed in to a board that checks them.
 
     `holdergym leaderboard RUN...` is short for `holdergym leaderboard table RUN...`. A run folder whose own name is
     that of a command below is given with a path, as in ./build.

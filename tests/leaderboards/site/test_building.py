@@ -24,8 +24,55 @@ from .conftest import Built
 from .hostile import EVIL, write_hostile_run, write_hostile_training
 
 TAGS = set(
-    ["html", "head", "meta", "title", "style", "body", "a", "header", "div", "nav", "main", "footer", "script", "h1", "h2", "h3", "h4", "p", "section", "ul", "li", "b", "table", "thead", "tbody", "tr", "th", "td", "small", "span", "svg", "rect", "circle", "line", "details", "summary", "pre", "dl", "dt", "dd", "figure", "button", "label", "select", "option", "output", "code", "strong"]
+    [
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "a",
+        "header",
+        "div",
+        "nav",
+        "main",
+        "footer",
+        "script",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "p",
+        "section",
+        "ul",
+        "li",
+        "b",
+    ]
 )
+TAGS |= set(
+    [
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "small",
+        "span",
+        "svg",
+        "rect",
+        "circle",
+        "line",
+        "details",
+        "summary",
+        "pre",
+        "dl",
+        "dt",
+        "dd",
+        "figure",
+    ]
+)
+TAGS |= set(["button", "label", "select", "option", "output", "code", "strong"])
 
 
 class Reader(HTMLParser):
