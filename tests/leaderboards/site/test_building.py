@@ -23,56 +23,14 @@ from holdergym.leaderboards.site.standings import RULE
 from .conftest import Built
 from .hostile import EVIL, write_hostile_run, write_hostile_training
 
-TAGS = set(
-    [
-        "html",
-        "head",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "a",
-        "header",
-        "div",
-        "nav",
-        "main",
-        "footer",
-        "script",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "p",
-        "section",
-        "ul",
-        "li",
-        "b",
-    ]
+TAGS = frozenset(
+    re.findall(
+        r"\w+",
+        """html head meta title style body a header div nav main footer script h1 h2 h3 h4 p section ul li b table thead
+        tbody tr th td small span svg rect circle line details summary pre dl dt dd figure button label select option
+        output code strong""",
+    )
 )
-TAGS |= set(
-    [
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "small",
-        "span",
-        "svg",
-        "rect",
-        "circle",
-        "line",
-        "details",
-        "summary",
-        "pre",
-        "dl",
-        "dt",
-        "dd",
-        "figure",
-    ]
-)
-TAGS |= set(["button", "label", "select", "option", "output", "code", "strong"])
 
 
 class Reader(HTMLParser):
