@@ -1,8 +1,8 @@
 """Intervals for differences and means of rates of which only the counts are known, not which tasks were won.
 
-MOVER, the method of variance estimates recovery (Zou and Donner 2008, Statistics in Medicine 27:1693, eq. 11): each part
-keeps its own interval, so that Wilson's lead to Newcombe's hybrid score interval for a difference (Newcombe 1998,
-Statistics in Medicine 17:873, method 10).
+MOVER, the method of variance estimates recovery (Zou and Donner 2008, Statistics in Medicine 27:1693): each part keeps
+its own interval, so that Wilson's lead to Newcombe's hybrid score interval for a difference (Newcombe 1998, Statistics
+in Medicine 17:873, method 10).
 """
 
 import math

@@ -61,8 +61,8 @@ def stated_averaging(book: Book) -> Iterator[Finding]:
                 AVERAGING_RULE,
                 ERROR if plain == total else WARNING,
                 tuple(cells),
-                f"the text says that averages are {POOLED}; {pooled} of {total} are, {plain} of {total} are plain means "
-                "of the columns",
+                f"the text says that averages are {POOLED}; {pooled} of {total} are, {plain} of {total} are plain "
+                "means of the columns",
             )
 
 

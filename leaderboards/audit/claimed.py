@@ -109,8 +109,8 @@ def noise(book: Book) -> Iterator[Finding]:
         if cause or not low <= 0.0 <= high:
             continue
         message = (
-            f"{claim.text}: {of.value} against {over.value} ({name(over)}) is {100 * difference:+.1f} points, 95% interval "
-            f"[{100 * low:+.1f}, {100 * high:+.1f}] if the two are independent: they cannot be told apart"
+            f"{claim.text}: {of.value} against {over.value} ({name(over)}) is {100 * difference:+.1f} points, "
+            f"95% interval [{100 * low:+.1f}, {100 * high:+.1f}] if the two are independent: they cannot be told apart"
         )
         if of.problems:
             problems = abs(counts(of.number, of.problems)[0] - counts(over.number, of.problems)[0])

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 
 from ..published.statements import GROUP_SIZE, GROUPS_PER_STEP
 from .book import Book, cell
@@ -18,7 +19,7 @@ def virtual_samples(book: Book) -> Iterator[Finding]:
     if GROUP_SIZE not in stated:
         return
     size = int(stated[GROUP_SIZE].number or 0)
-    for (table, benchmark, metric), column in book.columns.items():
+    for (table, benchmark, _), column in book.columns.items():
         if benchmark != _K:
             continue
         rows = []
@@ -29,15 +30,15 @@ def virtual_samples(book: Book) -> Iterator[Finding]:
                 continue
             rows.append((alpha, float(printed.number), number_of(float(rate.number), alpha, size), printed))
         rows.sort(key=lambda row: row[0])
-        rising = all(one[1] < two[1] for one, two in zip(rows, rows[1:], strict=False))
-        falling = all(one[2] >= two[2] for one, two in zip(rows, rows[1:], strict=False))
+        rising = all(one[1] < two[1] for one, two in pairwise(rows))
+        falling = all(one[2] >= two[2] for one, two in pairwise(rows))
         if len(rows) > 1 and rising and falling:
             pairs = ", ".join(f"{alpha:g}: {printed:g} and {formula}" for alpha, printed, formula, _ in rows)
             yield Finding(
                 FORMULA,
                 WARNING,
                 tuple(cell(row[3]) for row in rows),
-                f"mean K rises with alpha, and by the formula it falls (alpha: printed and formula at the printed rate; "
+                "mean K rises with alpha, and by the formula it falls (alpha: printed and formula at the printed rate; "
                 f"{pairs})",
             )
         groups = stated.get(GROUPS_PER_STEP)
@@ -54,7 +55,7 @@ def virtual_samples(book: Book) -> Iterator[Finding]:
 
 def number_of(rate: float, alpha: float, size: int) -> int:
     """K for a collapse rate, an exponent and a group size."""
-    return max(1, min(size, math.ceil(size * rate**alpha)))
+    return max(1, min(size, math.ceil(size * math.pow(rate, alpha))))
 
 
 def _alpha(label: str) -> float | None:

@@ -186,8 +186,9 @@ def _counted_rows(rows: Sequence[str]) -> str:
 
 def _how_measured(measured: Sequence[Measured]) -> str:
     text = (
-        f"Measured here: won of played, {LEVEL:.0%} interval (Wilson's where each task was played once, else a bootstrap of "
-        "whole tasks), and the difference to the published number with an interval by MOVER for two independent samples"
+        f"Measured here: won of played, {LEVEL:.0%} interval (Wilson's where each task was played once, else a "
+        "bootstrap of whole tasks), and the difference to the published number with an interval by MOVER for two "
+        "independent samples"
     )
     if any(each.published_exact for each in measured):
         text += "; where the paper states no number of problems, its number is taken as exact"

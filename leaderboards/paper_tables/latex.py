@@ -26,16 +26,16 @@ _SPECIAL: Final = {
     '"': "{''}",
     "`": r"\textasciigrave{}",
     "±": r"$\pm$",
-    "×": r"$\times$",
+    "\u00d7": r"$\times$",
     "→": r"$\to$",
     "↳": r"$\hookrightarrow$",
-    "−": "$-$",
+    "\u2212": "$-$",
     "≥": r"$\ge$",
     "≤": r"$\le$",
-    "α": r"$\alpha$",
+    "\u03b1": r"$\alpha$",
     "…": r"\dots{}",
-    "–": "--",
-    "’": "'",
+    "\u2013": "--",
+    "\u2019": "'",
 }
 # A float cannot be broken over pages: with more characters of notes than these they stand behind it.
 _BELOW: Final = 1500
@@ -73,10 +73,11 @@ def as_latex(tables: Sequence[PaperTable], *, standalone: bool = False) -> str:
 def latex_escape(text: str) -> str:
     r"""A text that prints as it is: nothing in it is a command, and every character has a glyph.
 
-    A letter with an accent is written as TeX's accent; a character that TeX's usual fonts lack as its number, ``[U+6D4B]``.
+    A letter with an accent is written as TeX's accent; a character that TeX's usual fonts lack as its number, as in
+    ``[U+6D4B]``.
     """
     text = text.replace("->", "→")
-    text = re.sub(r"(?<![\w.-])-(?=\d)", "−", text)
+    text = re.sub(r"(?<![\w.-])-(?=\d)", "\u2212", text)
     return "".join(_character(character) for character in text)
 
 
@@ -85,9 +86,10 @@ def _character(character: str) -> str:
         return _SPECIAL[character]
     if " " <= character <= "\x7e":
         return character
-    base, *marks = unicodedata.normalize("NFD", character)
-    if len(marks) == 1 and marks[0] in _ACCENTS and base.isascii() and base.isalpha():
-        return f"\\{_ACCENTS[marks[0]]}{{{base}}}"
+    decomposed = unicodedata.normalize("NFD", character)
+    base, marks = decomposed[0], decomposed[1:]
+    if marks in _ACCENTS and base.isascii() and base.isalpha():
+        return f"\\{_ACCENTS[marks]}{{{base}}}"
     return f"[U+{ord(character):04X}]"
 
 
@@ -99,7 +101,7 @@ def _table(table: PaperTable) -> str:
         "\\begin{table}[!htbp]",
         "\\centering\\footnotesize",
         "\\setlength{\\tabcolsep}{3pt}",
-        f"\\caption{{{latex_escape(table.table.title)} ({latex_escape(table.table.id)}, {latex_escape(table.table.place)}).}}",
+        f"\\caption{{{latex_escape(f'{table.table.title} ({table.table.id}, {table.table.place}).')}}}",
         f"\\label{{tab:{label}}}",
         f"\\begin{{tabular}}{{{'l' * left}{'r' * right}}}",
         "\\toprule",

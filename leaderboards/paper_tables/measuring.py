@@ -53,7 +53,8 @@ def measured_cells(
             if column.benchmark in found:
                 other = found[column.benchmark].sources[0].name
                 raise HolderGymError(
-                    f"{each.name} and {other} both fill {column.benchmark} in row {each.row} of {table.id}: leave one out"
+                    f"{each.name} and {other} both fill {column.benchmark} in row {each.row} of {table.id}: leave one "
+                    "of them out"
                 )
             delta, interval, exact = _delta(rate, source, published.get(column.benchmark))
             found[column.benchmark] = Measured(
@@ -91,8 +92,8 @@ def _filled(table: Table, columns: Sequence[Column], placed: Placed) -> list[tup
     if not filled:
         metrics = " and ".join(sorted({column.metric for column in mine}))
         raise HolderGymError(
-            f"{placed.name} has no {metrics} for {table.id}: it played {run.config.samples} samples of each task, or no "
-            "episode is finished"
+            f"{placed.name} has no {metrics} for {table.id}: it played {run.config.samples} samples of each task, or "
+            "no episode is finished"
         )
     return filled
 
@@ -107,7 +108,7 @@ def _require_set(placed: Placed) -> None:
     size = PANEL_SIZES.get(panel.name)
     if size is not None and panel.full_size != size:
         raise HolderGymError(
-            f"{placed.name}: its panel {panel.name} has {panel.full_size} games, and the official {size}"
+            f"{placed.name}: its panel {panel.name} has {panel.full_size} games, and the official one {size}"
         )
     known = PUBLISHED.get(panel.name)
     if known is None:

@@ -1,8 +1,8 @@
 """Which run belongs to which row of which published table.
 
-Nothing is guessed from a model's or an agent's name. A run belongs to a row because somebody said so, in one of two ways:
-it lies at ``RUNS/PAPER/TABLE/ROW/ANYTHING``, where the commands that ``holdergym table list`` prints put it, or a file of
-rows names it::
+Nothing is guessed from a model's or an agent's name. A run belongs to a row because somebody said so, in one of two
+ways: it lies at ``RUNS/PAPER/TABLE/ROW/ANYTHING``, where the commands that ``holdergym table list`` prints put it, or a
+file of rows names it::
 
     [[row]]
     table = "holderpo/2"

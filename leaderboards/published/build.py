@@ -1,7 +1,7 @@
 """Makes ``results.csv`` and ``claims.csv`` of the facts files.
 
-Run ``python -m holdergym.leaderboards.published.build`` where HOLDERGYM_SHARED names the folder that holds ``facts``, or
-where it stands beside the repository. The same facts give the same bytes.
+Run ``python -m holdergym.leaderboards.published.build`` where HOLDERGYM_SHARED names the folder that holds ``facts``,
+or where it stands beside the repository. The same facts give the same bytes.
 """
 
 import csv
@@ -13,7 +13,8 @@ from pathlib import Path
 
 from ...envs.errors import HolderGymError
 from . import statements
-from .catalogue import AVERAGE, CLAIMS, DELTA, SETTINGS, STATEMENTS, Column, Table, find_table
+from .benchmarks import AVERAGE
+from .catalogue import CLAIMS, DELTA, SETTINGS, STATEMENTS, Column, Table, find_table
 from .claims import Claim, claims_as_csv
 from .facts import NOT_READABLE, READINGS, Line, Reading, Row
 from .record import COPY, FIGURE, PRIMARY, SECOND_HAND, Published, as_csv
@@ -250,7 +251,7 @@ def _statement(table: Table, stated: statements.Stated) -> Published:
         table=table.name,
         row=stated.row,
         model="",
-        label=f"{stated.quantity}: {stated.place}",
+        label=f"{stated.quantity if stated.metric == 'statement' else stated.metric}: {stated.place}",
         method="",
         setting=stated.place,
         config=stated.quantity,

@@ -93,6 +93,7 @@ _BY_MODEL = (("Model", "model"), ("Method", "label"))
 _BY_P = (("Method", "label"), ("p", "setting"))
 _MODEL_AND_P = (("Model", "model"), ("Method", "label"), ("p", "setting"))
 _CLAIM = (Column("value", CLAIM, "", better=""),)
+_STATED = (Column("value", "", "", better=""),)
 _SETTING = (Column("value", SETTING, "text", better=""),)
 
 _HOLDERPO = Table("holderpo", "", "", "", _SUITE, env="math", evaluation=_GREEDY)
@@ -500,7 +501,7 @@ def _lists(paper: str, *names: str) -> tuple[Table, ...]:
             paper, SETTINGS, "Settings", "paper and code", _SETTING, (("Task", "setting"), ("Setting", "label")), ""
         ),
         STATEMENTS: Table(
-            paper, STATEMENTS, "What the text states of its runs", "text", _CLAIM, (("Where", "label"),), ""
+            paper, STATEMENTS, "What the text states of its runs", "text", _STATED, (("Where", "label"),), ""
         ),
     }
     return tuple(of[name] for name in names)

@@ -48,7 +48,7 @@ def test_a_drawn_run_fills_the_six_types_and_all(measure, runs) -> None:
     expected, interval = combined([Part(1.0, 100 / 128, whole.interval), Part(-1.0, 0.938, wilson(120, 128))])
     assert whole.method == "cluster_bootstrap"
     assert whole.delta.value == pytest.approx(expected)
-    assert whole.delta_interval == pytest.approx(interval[:2] + ("",))
+    assert whole.delta_interval == pytest.approx((*interval[:2], ""))
     assert not whole.published_exact
     assert cells["Pick"].measured.published_exact  # the paper gives no number of Pick games
     text = " ".join(table.footnotes[number - 1] for number in row.measured_notes)
@@ -97,7 +97,7 @@ def test_runs_that_do_not_fit_are_refused(measure, runs) -> None:
 
 def test_a_panel_of_the_same_name_that_is_another_one_is_refused(measure, runs) -> None:
     measure(f"{ROW}/a", won=5, panel=household_panel(size=100))
-    with pytest.raises(HolderGymError, match="100 games, and the official 140"):
+    with pytest.raises(HolderGymError, match="100 games, and the official one 140"):
         paper_table("holderpo/3", placed_below(runs))
 
 
@@ -119,7 +119,7 @@ def test_a_misplaced_run_is_an_error_and_other_folders_are_left_alone(measure, r
     measure("lonely", won=5, panel=household_panel())
     assert placed_below(runs) == []
     measure("holderpo/3/qwen2.5-1.5b-instruct_grpo/a", won=5, panel=household_panel())
-    with pytest.raises(UnknownNameError, match="did you mean 'qwen2.5-1.5b-instruct_grpo_1'"):
+    with pytest.raises(UnknownNameError, match=r"did you mean 'qwen2\.5-1\.5b-instruct_grpo_1'"):
         placed_below(runs)
     with pytest.raises(HolderGymError, match="no such folder"):
         placed_below(runs / "nowhere")
@@ -188,7 +188,7 @@ def test_mathematics_with_average_and_pass_at_8(measure, runs, shared) -> None:
     assert average.total == 1560
     assert average.delta.value == pytest.approx(average.value - 0.512)
     ends = [Part(0.2, won / size, wilson(won, size)) for size, won in counts.values()]
-    assert average.interval == pytest.approx(combined(ends)[1][:2] + ("",))
+    assert average.interval == pytest.approx((*combined(ends)[1][:2], ""))
     assert average.interval.low < average.value < average.interval.high
     assert len(found.measured_notes) == 5
     state = state_of("holderpo/2", placed_below(runs))
