@@ -88,6 +88,7 @@ class Trajectory:
         reason: One line on why, for an episode that neither the agent's commands nor the step limit ended; else empty.
         answer: The last answer that was graded, as written; None where there was none, and where nothing is graded.
         verdict: What the grader found of it, or that there was nothing to grade; None where nothing is graded.
+        updates: Optimiser steps behind the weights that played, in training; None elsewhere.
     """
 
     task_id: str
@@ -102,3 +103,4 @@ class Trajectory:
     reason: str = ""
     answer: str | None = None
     verdict: str | None = None
+    updates: int | None = None

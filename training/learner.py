@@ -144,7 +144,7 @@ class Learner:
                 found = merge_metrics(found, loss.metrics)
                 found = merge_metrics(found, {"gradient_norm": _one(norm)})
                 losses.append(loss.loss)
-        self.policy.weights_changed()
+        self.policy.weights_changed(context.update + len(lesson.shares))
         metrics = {name: average.value for name, average in found.items()}
         metrics |= {"loss": sum(losses) / max(1, len(losses)), "learning_rate": self.optimiser.rate}
         return Learned(advantages.state, {f"{self.label}{name}": value for name, value in metrics.items()})

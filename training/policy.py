@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..agents.backends.transformers_backend import TransformersBackend
 from ..agents.checkpoints import Checkpoint, find_checkpoint
 from ..agents.language_model import LanguageModelAgent
 from ..agents.loading import load_model, load_tokenizer, quiet_transformers
@@ -17,6 +16,7 @@ from ..agents.making import make_language_model
 from ..envs.errors import ConfigError
 from .config import LoraSettings, TrainConfig
 from .scoring import Scorer, require_plain_head
+from .serving import Trained, open_serving, require_serving
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -36,6 +36,7 @@ class Policy:
         tokenizer: Its tokenizer.
         checkpoint: What it was loaded from.
         scorer: Scores tokens at the sampling temperature.
+        updates: Optimiser steps that the weights have behind them.
 
     Raises:
         HolderGymError: If it cannot be loaded.
@@ -43,13 +44,12 @@ class Policy:
 
     def __init__(self, config: TrainConfig) -> None:
         settings = config.agent
+        backend = require_serving(settings.backend)
         self.checkpoint: Checkpoint = find_checkpoint(settings.model, settings.revision)
         self.tokenizer: PreTrainedTokenizerBase = load_tokenizer(self.checkpoint)
-        backend = settings.backend
-        if backend.name != "transformers":
-            raise ConfigError(f"rollouts come from the transformers back end so far, not from {backend.name!r}")
+        device = backend.device if backend.name == "transformers" else "auto"
         # Weights in 16 bits lose updates of the size of a usual learning rate.
-        model = load_model(self.checkpoint, "float32" if config.lora is None else backend.dtype, backend.device)
+        model = load_model(self.checkpoint, "float32" if config.lora is None else backend.dtype, device)
         self.model: PreTrainedModel = model if config.lora is None else _with_adapters(model, config.lora)
         self.has_adapters = config.lora is not None
         if config.lora is None:
@@ -67,13 +67,9 @@ class Policy:
         self._reference: PreTrainedModel | None = None
         if config.method.needs_reference and not self.has_adapters:
             self._reference = deepcopy(self.model).requires_grad_(False)
-        self._backend = TransformersBackend(
-            self._inner,
-            self.tokenizer,
-            max_batch=max(backend.max_batch, config.in_flight),
-            cache_gib=backend.cache_gib,
-            max_context=backend.max_context,
-        )
+        self.updates = 0
+        trained = Trained(self._inner, self.tokenizer, self.checkpoint, self.save)
+        self._serving = open_serving(trained, backend, config.in_flight)
         self._config = config
         self._agents: dict[tuple[str, bool], LanguageModelAgent] = {}
 
@@ -93,7 +89,7 @@ class Policy:
             settings = replace(self._config.agent, temperature=0.0 if greedy else self.temperature)
             # The files that the model was loaded from: a name of the hub may mean others by now.
             settings = replace(settings, model=str(self.checkpoint.folder), revision=None)
-            self._agents[kind, greedy] = make_language_model(settings, kind, backend=self._backend)
+            self._agents[kind, greedy] = make_language_model(settings, kind, backend=self._serving.backend)
         return self._agents[kind, greedy]
 
     @contextmanager
@@ -106,9 +102,17 @@ class Policy:
         finally:
             self.model.eval()
 
-    def weights_changed(self) -> None:
-        """Forgets what the back end has computed with the weights before."""
-        self._backend.forget()
+    def weights_changed(self, updates: int) -> None:
+        """Lets the agents play with the present weights.
+
+        Args:
+            updates: Optimiser steps that they have behind them.
+
+        Raises:
+            HolderGymError: If a response is on its way, or what would play is not what is trained.
+        """
+        self._serving.update()
+        self.updates = updates
 
     @contextmanager
     def reference(self) -> Iterator[Scorer]:
@@ -131,7 +135,7 @@ class Policy:
 
     def close(self) -> None:
         """Ends the back end."""
-        self._backend.close()
+        self._serving.close()
 
 
 def _without_dropout(model: torch.nn.Module) -> None:

@@ -170,7 +170,7 @@ def load_learner(learner: Learner, restored: Restored, path: Path) -> None:
             assert isinstance(found, torch.Tensor)
             one.copy_(found)
     learner.optimiser.restore(saved["optimiser"])
-    learner.policy.weights_changed()
+    learner.policy.weights_changed(restored.progress.update)
 
 
 def _trained(model: torch.nn.Module) -> dict[str, torch.Tensor]:

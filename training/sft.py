@@ -130,7 +130,7 @@ def warm_start(
 
         def imitate(done: Progress) -> RoundReport:
             metrics, seconds = _round(batches, config, policy.scorer, optimiser, done.update)
-            policy.weights_changed()
+            policy.weights_changed(done.update + config.updates)
             return RoundReport(Progress(done.round + 1, done.update + config.updates), metrics, seconds)
 
         return imitate

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from .experience import Experience
 from .learner import Learner, Lesson
 from .models import Models
 from .playground import Playground
+from .policy import Policy
 from .sampling import DrawInputs, GroupResult
 from .sources import Player, RolloutRequest, Slot
 
@@ -129,13 +131,12 @@ class Trainer:
         assert playground.validation is not None
         tasks = playground.validation.tasks
         jobs = [EpisodeJob(task, 0, episode_seed(self._config.seed, task.id, 0)) for task in tasks]
-        agent = learner.policy.agent(playground.kind, greedy=True)
-        played = self._roll_out(agent, playground.make_validation, jobs)
+        played = self._play(learner.policy, playground.make_validation, jobs, greedy=True)
         return tuple(played[task.id, 0] for task in tasks)
 
     def _request(self, tasks: Sequence[Task], number: int) -> RolloutRequest:
         config, playground, policy = self._config, self.playground, self._models.policy
-        play = partial(self._roll_out, policy.agent(playground.kind), playground.make_train)
+        play = partial(self._play, policy, playground.make_train)
         explorer = self._models.explorer
         return RolloutRequest(
             tasks=tasks,
@@ -148,6 +149,13 @@ class Trainer:
             if explorer is None
             else explorer.player(playground.kind, self._roll_out, playground.make_train),
         )
+
+    def _play(
+        self, policy: Policy, make_env: Callable[[], object], jobs: Sequence[EpisodeJob], *, greedy: bool = False
+    ) -> dict[Slot, Trajectory]:
+        """Lets a policy play, and writes down with which weights it has."""
+        played = self._roll_out(policy.agent(self.playground.kind, greedy=greedy), make_env, jobs)
+        return {slot: replace(one, updates=policy.updates) for slot, one in played.items()}
 
     def _roll_out(
         self, agent: Agent, make_env: Callable[[], object], jobs: Sequence[EpisodeJob]

@@ -21,6 +21,7 @@ from .finishing import finish_from
 from .loop_thread import LoopThread
 from .settings import EngineArgument, VllmSettings
 from .stopping import Decode, before_stop, decode_with
+from .vllm_weights import EXTENSION
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -44,11 +45,13 @@ class VllmBackend:
 
     Attributes:
         context_length: Most tokens of prompt and response.
+        dtype: Form of the numbers, as in the settings.
     """
 
     def __init__(self, engine: "AsyncLLM", loop: LoopThread, decode: Decode) -> None:
         self._decode = decode
         self.context_length = int(engine.model_config.max_model_len)
+        self.dtype = str(engine.model_config.dtype).removeprefix("torch.")
         self._engine: AsyncLLM | None = engine
         self._loop = loop
         self._closing = threading.Lock()
@@ -58,6 +61,25 @@ class VllmBackend:
         if not isinstance(request.prompt, TokenPrompt):
             raise TypeError("this back end takes tokens, not messages")
         return self._loop.submit(self._answer(request.prompt.ids, request, monotonic() + request.timeout_s))
+
+    def take_weights(self, folder: Path, timeout_s: float) -> None:
+        """Puts other weights of the same model into the engine, and forgets what was computed with those before.
+
+        Responses that are on their way end first. The engine must have been opened with ``takes_weights``.
+
+        Args:
+            folder: An ordinary checkpoint, which all of the engine's processes can read.
+            timeout_s: Seconds that this may take.
+
+        Raises:
+            BackendTimeout: If it takes longer. The engine may then have half of the weights: close it.
+            BackendError: If the engine does not take them, or is closed.
+        """
+        future = self._loop.submit(self._take_weights(folder, timeout_s))
+        try:
+            future.result(timeout_s + _END_SECONDS)
+        except TimeoutError:
+            raise BackendTimeout(f"the vLLM engine hangs: it took no weights within {timeout_s:g} seconds") from None
 
     def close(self) -> None:
         """Breaks off all responses and ends the engine."""
@@ -70,6 +92,28 @@ class VllmBackend:
             # An engine shuts down again when it is collected, which fails when Python itself is ending.
             del engine
             gc.collect()
+
+    async def _take_weights(self, folder: Path, seconds: float) -> None:
+        from vllm.exceptions import VLLMError
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        engine = self._engine
+        if engine is None:
+            raise BackendError("the language model was closed")
+        try:
+            async with asyncio.timeout(seconds):
+                await engine.pause_generation(mode="wait")
+                await engine.collective_rpc("holdergym_take_weights", args=(str(folder),))
+                forgotten = await engine.reset_prefix_cache()
+                await engine.resume_generation()
+        except TimeoutError:
+            raise BackendTimeout(f"the vLLM engine took no weights within {seconds:g} seconds") from None
+        except EngineDeadError:
+            raise BackendError("the vLLM engine has died: start again with --resume") from None
+        except (VLLMError, RuntimeError, ValueError, OSError) as error:
+            raise BackendError(f"vLLM does not take the weights: {' '.join(str(error).split())[:300]}") from None
+        if not forgotten:
+            raise BackendError("vLLM does not forget what it has computed with other weights: start it afresh")
 
     async def _answer(self, prompt_ids: tuple[int, ...], request: Request, deadline: float) -> Generation:
         from vllm.exceptions import VLLMError
@@ -115,13 +159,16 @@ class VllmBackend:
         )
 
 
-def open_vllm(folder: Path, settings: VllmSettings, tokenizer: "PreTrainedTokenizerBase") -> VllmBackend:
+def open_vllm(
+    folder: Path, settings: VllmSettings, tokenizer: "PreTrainedTokenizerBase", *, takes_weights: bool = False
+) -> VllmBackend:
     """Starts an engine.
 
     Args:
         folder: The model's files.
         settings: How to run it.
         tokenizer: The model's tokenizer, for the text of responses.
+        takes_weights: Whether it will be given other weights; see ``VllmBackend.take_weights``.
 
     Raises:
         MissingExtraError: If vLLM is not installed.
@@ -136,7 +183,8 @@ def open_vllm(folder: Path, settings: VllmSettings, tokenizer: "PreTrainedTokeni
     except ModuleNotFoundError:
         raise MissingExtraError("agent.backend.name=vllm", "vllm", "vllm") from None
     try:
-        arguments = AsyncEngineArgs(model=str(folder), **_arguments(settings))
+        more = {"worker_extension_cls": EXTENSION} if takes_weights else {}
+        arguments = AsyncEngineArgs(model=str(folder), **_arguments(settings) | more)
     except TypeError as error:
         raise ModelError(f"agent.backend.engine: vLLM does not take this: {error}") from None
     loop = LoopThread("language-model")

@@ -1,0 +1,182 @@
+"""What computes a policy's rollouts: the trainer's own model, or a vLLM engine that gets its weights."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ..agents.backends.backend import Backend
+from ..agents.backends.settings import BackendSettings, OpenAISettings, TransformersSettings, VllmSettings
+from ..agents.backends.transformers_backend import TransformersBackend
+from ..agents.backends.vllm_backend import VllmBackend, open_vllm
+from ..agents.checkpoints import Checkpoint
+from ..envs.errors import ConfigError, HolderGymError
+from .probe import Difference, Probe
+from .scoring import Scorer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+# Two implementations of float32 differ by 1e-5 or so where the weights are the same, and by far more after an update.
+FLOAT32_LARGEST = 1e-3
+# Numbers of 16 bits differ by some hundredths a token between implementations, and by far more where the weights are
+# not of the same model. An update of a usual size is smaller than that and cannot be told from rounding.
+SIXTEEN_BITS_MEAN = 0.05
+_PROBE_SECONDS = 600.0
+
+
+class ServingError(HolderGymError):
+    """What plays is not what is trained."""
+
+
+class Trained(NamedTuple):
+    """The policy, as far as what serves it must know it.
+
+    Attributes:
+        model: The model, with adapters in its layers if there are any.
+        tokenizer: Its tokenizer.
+        checkpoint: What both were loaded from.
+        save: Writes the present weights as an ordinary checkpoint, adapters merged.
+    """
+
+    model: "PreTrainedModel"
+    tokenizer: "PreTrainedTokenizerBase"
+    checkpoint: Checkpoint
+    save: Callable[[Path], None]
+
+
+class Serving(Protocol):
+    """Computes the rollouts of a policy."""
+
+    @property
+    def backend(self) -> Backend:
+        """The back end, the same one for as long as this is open."""
+
+    def update(self) -> None:
+        """Goes on with the policy's present weights, and forgets what was computed with those before.
+
+        Raises:
+            HolderGymError: If a response is on its way, or what would play is not what is trained.
+        """
+
+    def close(self) -> None:
+        """Ends the back end."""
+
+
+class SharedModel:
+    """The trainer's own model plays: there is nothing to hand over.
+
+    Args:
+        trained: The policy.
+        settings: How it plays.
+        in_flight: Most episodes at once.
+    """
+
+    def __init__(self, trained: Trained, settings: TransformersSettings, in_flight: int) -> None:
+        self.backend = TransformersBackend(
+            trained.model,
+            trained.tokenizer,
+            max_batch=max(settings.max_batch, in_flight),
+            cache_gib=settings.cache_gib,
+            max_context=settings.max_context,
+        )
+
+    def update(self) -> None:
+        """Forgets what was computed with the weights before."""
+        self.backend.forget()
+
+    def close(self) -> None:
+        """Ends the back end."""
+        self.backend.close()
+
+
+class VllmEngine:
+    """A vLLM engine plays. It is started with the weights that training begins with, and gets those of each update.
+
+    The weights go through files, as the engine's workers are processes of their own: set TMPDIR to a file system in
+    memory if the disk is slow. Every time, and once at the start, the engine's log-probabilities of a few tokens are
+    compared with the trainer's own. Tried with vLLM's build for CPUs; how a GPU's workers take weights is said in
+    ``agents/backends/vllm_weights.py``. Trainer and engine share a GPU: leave room with
+    ``agent.backend.engine.gpu_memory_utilization``.
+
+    Args:
+        trained: The policy.
+        settings: How it plays.
+
+    Raises:
+        HolderGymError: If the engine does not start, or computes another model than the trainer does.
+    """
+
+    def __init__(self, trained: Trained, settings: VllmSettings) -> None:
+        self._trained = trained
+        self._settings = settings
+        self._scorer = Scorer(trained.model)
+        self.backend: VllmBackend = open_vllm(
+            trained.checkpoint.folder, settings, trained.tokenizer, takes_weights=True
+        )
+        self._probe = Probe(len(trained.tokenizer), self.backend.context_length, _PROBE_SECONDS)
+        try:
+            self.check()
+        except HolderGymError:
+            self.close()
+            raise
+
+    def update(self) -> None:
+        """Gives the engine the policy's weights, and checks that it computes with them."""
+        with tempfile.TemporaryDirectory(prefix="holdergym-weights-") as folder:
+            self._trained.save(Path(folder))
+            self.backend.take_weights(Path(folder), self._settings.start_s)
+        self.check()
+
+    def check(self) -> Difference:
+        """Compares the engine's log-probabilities with the trainer's.
+
+        Returns:
+            How far they are apart.
+
+        Raises:
+            ServingError: If they are further apart than rounding explains.
+        """
+        found = self._probe.compare(self.backend, self._scorer)
+        exact = self.backend.dtype == "float32" and str(self._trained.model.dtype) == "torch.float32"
+        off, bound = (found.largest, FLOAT32_LARGEST) if exact else (found.mean, SIXTEEN_BITS_MEAN)
+        if not off <= bound:
+            raise ServingError(
+                f"vLLM does not play with the weights that are trained: log-probabilities of a probe are off by "
+                f"{off:.2g}, more than {bound:g}; set agent.backend.name=transformers, or try "
+                "agent.backend.dtype=float32, agent.backend.engine.enforce_eager=true or another version of vLLM"
+            )
+        return found
+
+    def close(self) -> None:
+        """Ends the engine."""
+        self.backend.close()
+
+
+def require_serving(settings: BackendSettings) -> TransformersSettings | VllmSettings:
+    """Refuses a back end that cannot be given weights.
+
+    Raises:
+        ConfigError: If it is a server.
+    """
+    if isinstance(settings, OpenAISettings):
+        raise ConfigError(
+            "a server cannot be given the weights that are trained: set agent.backend.name to transformers or vllm"
+        )
+    return settings
+
+
+def open_serving(trained: Trained, settings: TransformersSettings | VllmSettings, in_flight: int) -> Serving:
+    """Opens what computes the rollouts of a policy.
+
+    Args:
+        trained: The policy.
+        settings: ``agent.backend``.
+        in_flight: Most episodes at once.
+
+    Raises:
+        HolderGymError: If it cannot be opened, or computes another model than the trainer does.
+    """
+    if isinstance(settings, VllmSettings):
+        return VllmEngine(trained, settings)
+    return SharedModel(trained, settings, in_flight)
