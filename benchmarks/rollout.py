@@ -1,9 +1,12 @@
 """Times the rollout engine against a lock-step loop: same episodes, same model, same back end, in one run.
 
-    python benchmarks/rollout.py [--model DIR] [--episodes 48] [--in-flight 16] [--rounds 2]
+    python benchmarks/rollout.py [--model DIR] [--shape long short ...] [--episodes 48] [--in-flight 16] [--rounds 2]
 
-A language model talks in built-in games. Its replies are sampled, so their lengths differ, and the games end after 4 to
-50 commands, as in ALFWorld: some wandering, whose length is drawn for each episode, then what the expert does. The
+A language model talks in built-in games. Its replies are sampled, so their lengths differ, and so do the episodes: some
+wandering, whose length is drawn for each episode, then what the expert does. The shapes: ``long`` has 4 to 50 commands
+an episode, as ALFWorld has, and prompts that grow to thousands of tokens; ``short`` has few commands and short replies;
+``wordy`` has few commands and long replies; ``window`` is ``long`` with prompts of the last turns only, as in
+verl-agent, of which nothing but the instructions is kept from turn to turn. The
 commands do not come from the replies, so that a model with random weights, which says nothing sensible, has episodes as
 mixed as a trained one has. All draws derive from task and turn: both loops should sample the very same tokens, and how
 many replies are the same is printed.
@@ -11,6 +14,12 @@ many replies are the same is printed.
 The lock-step loop is what trainers commonly do: a batch of episodes takes a turn together, waits for the longest reply,
 then all environments step; finished games leave the batch, and the next batch begins when the last one has ended. It
 uses the same back end, in which a reply that has ended makes room at once: the usual padded ``generate`` is slower.
+
+Passes are counted and both times are compared: wall time, and processor time, which other programs on the machine
+disturb less. What the two ways do not share is the number of passes; from the two processor times and numbers of passes
+follow the time that a pass takes however many rows it has, and the rest: prompts, attention, draws, which are the same
+work both ways. The engine can save nothing of that rest, so with a small model on a processor, where long prompts are
+most of the work, the ratio stays far below that of the passes.
 
 Without ``--model`` a model of 1.5 million random weights is made, with a bias towards its end token.
 """
@@ -38,11 +47,34 @@ from holdergym.envs.alfworld.env import ALFWorldEnv
 from holdergym.envs.alfworld.games import Games, open_games
 
 PANEL = "builtin_valid"
-MEAN_REPLY, LONGEST_REPLY, LONGEST_DETOUR = 32, 192, 40
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|start|>assistant\n{% endif %}"
 )
+
+
+class Shape(NamedTuple):
+    """How long episodes are.
+
+    Attributes:
+        detour: Most commands before those of the expert.
+        mean_reply: Tokens of a reply, in the mean.
+        longest_reply: Tokens after which a reply is cut.
+        prompt: What the model sees: ``chat``, all turns, or ``window``, the last ones.
+    """
+
+    detour: int
+    mean_reply: int
+    longest_reply: int
+    prompt: str = "chat"
+
+
+SHAPES = {
+    "long": Shape(40, 32, 192),
+    "short": Shape(10, 16, 96),
+    "wordy": Shape(10, 128, 768),
+    "window": Shape(40, 32, 192, prompt="window"),
+}
 
 Replies = dict[tuple[str, int], list[tuple[int, ...]]]
 """Response tokens of each turn, by task and sample."""
@@ -85,11 +117,13 @@ class Wanderer(Agent):
 
     Args:
         games: The games that will be played.
+        longest: Most commands of wandering.
     """
 
     name = fingerprint = "wanderer"
 
-    def __init__(self, games: Games) -> None:
+    def __init__(self, games: Games, longest: int) -> None:
+        self._longest = longest
         self._random = RandomAgent()
         self._expert = ExpertAgent(games)
 
@@ -99,14 +133,14 @@ class Wanderer(Agent):
 
     def _answer(self, conversation: Conversation) -> Response:
         drawn = hashlib.sha256(f"detour {conversation.seed}".encode()).digest()
-        if conversation.turn >= int.from_bytes(drawn[:4], "big") % (LONGEST_DETOUR + 1):
+        if conversation.turn >= int.from_bytes(drawn[:4], "big") % (self._longest + 1):
             # Where nothing can win any more, it wanders on to the step limit.
             with suppress(AgentError):
                 return self._expert.act([conversation])[0]
         return self._random.act([conversation])[0]
 
 
-def make_model(folder: Path, texts: list[str]) -> None:
+def make_model(folder: Path, texts: list[str], mean_reply: int) -> None:
     """A Phi with random weights: nearly all tokens are as likely, but the end token comes once in a mean reply."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PhiConfig, PhiForCausalLM, PreTrainedTokenizerFast
@@ -138,7 +172,7 @@ def make_model(folder: Path, texts: list[str]) -> None:
     torch.manual_seed(0)
     model = PhiForCausalLM(config)
     with torch.no_grad():
-        model.lm_head.bias[0] = torch.tensor(len(fast) / (MEAN_REPLY - 1)).log()
+        model.lm_head.bias[0] = torch.tensor(len(fast) / (mean_reply - 1)).log()
     model.save_pretrained(folder)
 
 
@@ -222,8 +256,16 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=48)
     parser.add_argument("--in-flight", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--max-tokens", type=int, default=LONGEST_REPLY)
+    parser.add_argument("--shape", nargs="+", choices=SHAPES, default=["long"])
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="threads of torch")
     options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    for name in options.shape:
+        run(options, name, SHAPES[name])
+
+
+def run(options: argparse.Namespace, name: str, shape: Shape) -> None:
+    """Compares both ways on episodes of one shape."""
     games = open_games(PANEL)
     tasks = games.panel.tasks
     jobs = [
@@ -233,19 +275,20 @@ def main() -> None:
     # Planning takes time that no language model's agent takes, so it is done before.
     commands = {
         (played.task_id, played.sample): [turn.action for turn in played.turns]
-        for played in roll_out(jobs, Wanderer(games), ALFWorldEnv, in_flight=1)
+        for played in roll_out(jobs, Wanderer(games, shape.detour), ALFWorldEnv, in_flight=1)
     }
     with tempfile.TemporaryDirectory() as folder:
         if options.model is None:
-            make_model(Path(folder), [games.world(task.id).introduction for task in tasks])
+            make_model(Path(folder), [games.world(task.id).introduction for task in tasks], shape.mean_reply)
         settings = LanguageModelSettings(
             model=options.model or folder,
             backend=TransformersSettings(max_batch=options.in_flight),
-            prompt="chat",
+            prompt=shape.prompt,
             admissible=False,
             temperature=1.0,
-            max_tokens=options.max_tokens,
+            max_tokens=shape.longest_reply,
         )
+        print(f"\n{name}")
         compare(settings, commands, jobs, options.in_flight, options.rounds)
 
 
@@ -283,7 +326,11 @@ def compare(
             f"  {way:10} {wall[way]:8.2f} s {sum(lengths) / wall[way]:8.0f} tokens/s {processor[way]:7.2f} processor s"
             f" {one.passes:7,} passes {one.rows / one.passes:5.1f} rows a pass"
         )
-    print(f"  ratio      {_ratio(wall):8.2f} x {_ratio(processor):30.2f} x")
+    slow, fast = (taken[way][0].passes for way in ("lock-step", "engine"))
+    print(f"  ratio      {_ratio(wall):8.2f} x {_ratio(processor):30.2f} x {slow / fast:13.2f} x")
+    a_pass = (processor["lock-step"] - processor["engine"]) / (slow - fast)
+    rest = processor["engine"] - a_pass * fast
+    print(f"  a pass takes {1000 * a_pass:.1f} processor ms; {rest:.1f} processor s are the same work both ways")
 
 
 def _ratio(taken: Mapping[str, float]) -> float:
