@@ -1,8 +1,10 @@
 """The built-in problems: whole-number arithmetic to linear equations, for a policy that has much to learn.
 
 ``builtin_valid`` has 200 problems and ``builtin_train`` 1,000: five families, each at ten difficulties in equal parts.
-``builtin_small_train`` (320) and ``builtin_small_valid`` (80) have sums and differences of two numbers up to about 30:
-what a policy of a million parameters can learn in minutes. No statement is in a training and a validation panel: which
+``builtin_small_train`` (320) and ``builtin_small_valid`` (80) have sums and differences of two numbers up to about 30.
+``builtin_difference_train`` (4,000) and ``builtin_difference_valid`` (200) have differences of two numbers up to about
+100, with negative results: so many that a policy of a million parameters learns to subtract, not the problems by heart.
+No statement is in a training and a validation panel: which
 of the two a statement belongs to is decided by its hash, and the seeds differ too.
 """
 
@@ -33,8 +35,11 @@ class _Recipe(NamedTuple):
 
 
 _SMALL: Final = (("sum", "difference"), (0.15, 0.18, 0.21, 0.24))
+_DIFFERENCES: Final = (("difference",), (0.45, 0.48, 0.51, 0.54))
 _RECIPES: Final = MappingProxyType(
     {
+        "builtin_difference_train": _Recipe("train", 5_000_000, 4_000, *_DIFFERENCES),
+        "builtin_difference_valid": _Recipe("valid", 6_000_000, 200, *_DIFFERENCES),
         "builtin_small_train": _Recipe("train", 3_000_000, 320, *_SMALL),
         "builtin_small_valid": _Recipe("valid", 4_000_000, 80, *_SMALL),
         "builtin_train": _Recipe("train", 1_000_000, 1_000),

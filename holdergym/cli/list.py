@@ -17,7 +17,7 @@ from ..eval.protocols import PROTOCOLS
 from .paths import PATH_TEXT
 from .terminal import echo
 
-KINDS = ("environments", "panels", "agents", "prompts", "protocols")
+KINDS = ("environments", "panels", "agents", "prompts", "protocols", "recipes")
 
 _WIDTH = 110
 
@@ -28,7 +28,7 @@ _WIDTH = 110
     "--data", type=PATH_TEXT, help="Folder with json_2.1.1, or a packed file. [default: what ALFWORLD_DATA names]"
 )
 def command(kind: str | None, data: str | None) -> None:
-    """List environments, panels, agents, prompts and protocols.
+    """List environments, panels, agents, prompts, protocols and training recipes.
 
     \b
     Example:
@@ -42,6 +42,7 @@ def command(kind: str | None, data: str | None) -> None:
         "agents": _agents,
         "prompts": _prompts,
         "protocols": _protocols,
+        "recipes": _recipes,
     }
     if kind is not None:
         echo(sections[kind]())
@@ -100,3 +101,12 @@ def _protocols() -> str:
 
 def _filled(lines: Sequence[str]) -> str:
     return "\n".join(textwrap.fill(line, _WIDTH, subsequent_indent="  ") for line in lines)
+
+
+def _recipes() -> str:
+    from ..training.recipes import QUICK, RECIPES
+
+    return tabulate(
+        [(QUICK, "a tiny policy, trained here in minutes"), *((one.name, one.title) for one in RECIPES)],
+        tablefmt="plain",
+    )

@@ -5,12 +5,18 @@ from pathlib import Path
 
 import click
 
+from ..envs.errors import ConfigError, UnknownNameError
 from ..envs.settings import Layer, assignment_layer, file_layer, resolve
 from .paths import PATH
 from .terminal import echo
 
 
-@click.command()
+@click.group(invoke_without_command=True)
+@click.option(
+    "--preset",
+    metavar="NAME",
+    help="A recipe: `quick`, which needs nothing else, or a paper's; `holdergym list recipes` names them.",
+)
 @click.option("--env", help="alfworld, math or math_retry. [default: alfworld]")
 @click.option("--panel", help="Panel whose tasks are drawn. [default: builtin_train]")
 @click.option("--data", help="Games or problems, as for eval.")
@@ -34,7 +40,10 @@ from .terminal import echo
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
 @click.option("--plan", is_flag=True, help="Print the settings and what a round needs, and begin nothing.")
+@click.pass_context
 def command(
+    context: click.Context,
+    preset: str | None,
     config: Path | None,
     assignments: tuple[str, ...],
     resume: bool,
@@ -46,28 +55,55 @@ def command(
     The folder gets config.toml, metrics.jsonl with a line a round, and checkpoints, each an ordinary model that eval
     plays with. A run that was interrupted in whatever way goes on with --resume.
 
+    `--preset quick` makes a tiny policy, warms it up with demonstrations, trains it with HölderPO, and compares the two
+    on tasks that neither has seen; it needs no model and no download.
+
     \b
     Examples:
+      holdergym train --preset quick --out runs/quick
+      holdergym train --preset holderpo-alfworld-qwen2.5-1.5b --plan
       holdergym train --model smollm2-135m --env math --method holderpo --rounds 2 --groups 2 --out runs/math --plan
+      holdergym train sft --model smollm2-135m --out runs/warm --plan
     """
+    if context.invoked_subcommand is not None:
+        _refuse_before_subcommand(context)
+        return 0
+    if preset == "quick":
+        return _quick(context, resume, plan, options)
     from ..training.config import TrainConfig
+    from ..training.needs import needs_as_text, parameters_of
     from ..training.planning import plan_as_text
+    from ..training.recipes import find_recipe, recipe_as_text
     from ..training.run import train
 
+    recipe = None if preset is None else find_recipe(preset)
     given = [_option_layer(name, value) for name, value in options.items() if value is not None and name != "method"]
     layers = [*([file_layer(config)] if config else []), *given, assignment_layer(assignments)]
     if resume and isinstance(options["out"], Path):
         layers = [*_saved(options["out"]), *layers]
-    settings = resolve(TrainConfig, [_defaults(options["method"], layers), *layers])
+    method = options["method"]
+    if recipe is not None:
+        own = dict(recipe.settings)
+        if method not in (None, recipe.method):
+            own.pop("method", None)  # another method has other settings
+        layers = [Layer(f"--preset {recipe.name}", own), *layers]
+        method = method or recipe.method
+    settings = resolve(TrainConfig, [_defaults(method, layers), *layers])
     if plan:
+        parameters = parameters_of(settings)
+        if recipe is not None:
+            echo(f"{recipe_as_text(recipe)}\n")
+            if parameters is None and settings.agent.model == recipe.model:
+                parameters = recipe.parameters
         echo(plan_as_text(settings))
+        echo(needs_as_text(settings, parameters))
         return 0
     try:
         best = train(
             settings,
             resume=resume,
             say=lambda message: echo(message, err=True),
-            each_round=lambda number, metrics: echo(_line(number, settings.rounds, metrics), err=True),
+            each_round=lambda number, metrics: echo(round_line(number, settings.rounds, metrics), err=True),
         )
     except KeyboardInterrupt:
         echo(f"interrupted: {settings.out} goes on from its last checkpoint with --resume", err=True)
@@ -75,6 +111,30 @@ def command(
     echo(f"best checkpoint: {best}")
     echo(f"next: holdergym eval --model {best} --out DIR")
     return 0
+
+
+def _refuse_before_subcommand(context: click.Context) -> None:
+    """What stands before ``sft`` would be lost without a word."""
+    given = [
+        name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    ]
+    if given:
+        option = f"--{given[0].replace('_', '-')}".replace("--assignments", "--set")
+        raise ConfigError(f"{option} stands before {context.invoked_subcommand!r}: write it behind")
+
+
+def _quick(context: click.Context, resume: bool, plan: bool, options: Mapping[str, object]) -> int:
+    """The recipe that makes its own model."""
+    from .quick import run
+
+    allowed = {"preset", "env", "seed", "out", "resume", "plan"}
+    for name in context.params:
+        if name not in allowed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            option = f"--{name.replace('_', '-')}".replace("--assignments", "--set")
+            raise ConfigError(f"--preset quick fixes its settings: leave out {option}, or train without the preset")
+    out, env, seed = options["out"], options["env"], options["seed"]
+    assert out is None or isinstance(out, Path)
+    return run(out, str(env or "alfworld"), int(str(seed or 0)), resume=resume, plan=plan)
 
 
 def _option_layer(name: str, value: object) -> Layer:
@@ -106,7 +166,7 @@ def _saved(out: Path) -> list[Layer]:
     return [file_layer(out / CONFIG)] if (out / CONFIG).is_file() else []
 
 
-def _line(number: int, rounds: int, metrics: Mapping[str, float]) -> str:
+def round_line(number: int, rounds: int, metrics: Mapping[str, float]) -> str:
     """One line a round for the terminal."""
     parts = [f"round {number}/{rounds}"]
     for key, label, form in (
@@ -121,3 +181,109 @@ def _line(number: int, rounds: int, metrics: Mapping[str, float]) -> str:
         if key in metrics:
             parts.append(f"{label} {metrics[key]:{form}}")
     return "  ".join(parts)
+
+
+@command.command("sft")
+@click.option("--env", help="alfworld, math or math_retry. [default: alfworld]")
+@click.option("--panel", help="Panel on whose tasks demonstrations are given. [default: builtin_train]")
+@click.option("--data", help="Games or problems, as for eval.")
+@click.option("--model", help="Checkpoint to begin with: smollm2-135m, a folder, or a hub id.")
+@click.option("--prompt", help="What the policy reads: chat, window, react, free, or a file.")
+@click.option("--agent", help="Who demonstrates: searching, expert or oracle. [default: searching; oracle in math]")
+@click.option("--samples", type=int, help="Demonstrations of each task. [default: 1]")
+@click.option("--rounds", type=int, help="Rounds. [default: 10]")
+@click.option("--updates", type=int, help="Optimiser steps a round. [default: 50]")
+@click.option("--step-tokens", type=int, help="Tokens of an optimiser step, prompts included. [default: 1024]")
+@click.option("--learning-rate", type=float, help="Learning rate after the warm-up. [default: 1e-5]")
+@click.option("--max-steps", type=int, help="Actions after which an episode ends. [default: 50 in alfworld]")
+@click.option("--seed", type=int, help="Seed of the run. [default: 0]")
+@click.option("--out", type=PATH, help="Folder of the run.")
+@click.option("--config", type=PATH, help="TOML file with any of these settings.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Any setting, for example demonstrations.detours=0.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in --out.")
+@click.option("--plan", is_flag=True, help="Print the settings, and begin nothing.")
+def sft(
+    config: Path | None,
+    assignments: tuple[str, ...],
+    resume: bool,
+    plan: bool,
+    **options: str | int | float | Path | None,
+) -> int:
+    """Warm a policy up: it learns to say what another agent would say in its place.
+
+    Demonstrations are played first, with the very prompts that the policy will read; those that were won are imitated.
+    The loss is on the commands alone. The checkpoints are ordinary models, for train and for eval.
+
+    \b
+    Examples:
+      holdergym train sft --model smollm2-135m --out runs/warm
+      holdergym train sft --env math --model smollm2-135m --rounds 2 --out runs/warm-math
+    """
+    from ..envs.settings import as_toml
+    from ..training.config import CIRCUMSTANCES
+    from ..training.sft import SftConfig, warm_start
+
+    given = [_sft_layer(name, value) for name, value in options.items() if value is not None]
+    layers = [*([file_layer(config)] if config else []), *given, assignment_layer(assignments)]
+    if resume and isinstance(options["out"], Path):
+        layers = [*_saved(options["out"]), *layers]
+    agent = {"name": "llm", "backend": {"name": "transformers"}}
+    settings = resolve(SftConfig, [Layer("the default", {"agent": agent}), *layers])
+    if plan:
+        echo(as_toml(settings, leave_out=CIRCUMSTANCES).rstrip())
+        return 0
+    try:
+        best = warm_start(
+            settings,
+            resume=resume,
+            say=lambda message: echo(message, err=True),
+            each_round=lambda number, metrics: echo(round_line(number, settings.rounds, metrics), err=True),
+        )
+    except KeyboardInterrupt:
+        echo(f"interrupted: {settings.out} goes on from its last checkpoint with --resume", err=True)
+        return 130
+    echo(f"best checkpoint: {best}")
+    echo(f"next: holdergym train --model {best} --out DIR")
+    return 0
+
+
+def _sft_layer(name: str, value: object) -> Layer:
+    if name in ("agent", "samples"):
+        return Layer(f"--{name}", {"demonstrations": {name: value}})
+    return _option_layer(name, value)
+
+
+@command.command("tiny")
+@click.option("--env", default="alfworld", show_default=True, help="alfworld or math: whose words it knows.")
+@click.option("--layers", type=click.IntRange(1, 64), default=3, show_default=True, help="Number of layers.")
+@click.option("--width", type=click.IntRange(8, 4096), default=128, show_default=True, help="Numbers for a token.")
+@click.option("--heads", type=click.IntRange(1, 64), default=8, show_default=True, help="Heads of attention.")
+@click.option("--inner", type=click.IntRange(8, 16384), default=256, show_default=True, help="Width inside the MLP.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the weights.")
+@click.option("--out", type=PATH, required=True, help="Folder of the checkpoint.")
+def tiny(env: str, layers: int, width: int, heads: int, inner: int, seed: int, out: Path) -> None:
+    """Make a tiny policy that knows nothing yet: a Llama whose tokens are the words of an environment.
+
+    It is an ordinary checkpoint. Warm it up with `holdergym train sft`, in alfworld with --prompt tiny.
+
+    \b
+    Example:
+      holdergym train tiny --out runs/tiny
+    """
+    from ..training.tiny.making import TinySize, make_tiny_policy
+
+    if env not in ("alfworld", "math"):
+        raise UnknownNameError("world of a tiny policy", env, ("alfworld", "math"))
+    if width % (2 * heads):
+        raise ConfigError(f"a width of {width} cannot be shared by {heads} heads: take a multiple of {2 * heads}")
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise ConfigError(f"{out} is there already and not empty: choose another --out")
+    size = TinySize(layers=layers, width=width, heads=heads, inner=inner)
+    weights = make_tiny_policy(out, "math" if env == "math" else "alfworld", size=size, seed=seed)
+    echo(f"{out}: a policy of {weights:,} weights")
