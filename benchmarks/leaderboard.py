@@ -88,7 +88,8 @@ def main() -> None:
         ):
             times = opened(browser, path.as_uri(), args.opens, draws=draws)
             print(
-                f"{what:13} {path.stat().st_size / 1e3:5.0f} kB, median {statistics.median(times):5.0f} ms of {args.opens}"
+                f"{what:13} {path.stat().st_size / 1e3:5.0f} kB, median {statistics.median(times):5.0f} ms of "
+                f"{args.opens}"
             )
         browser.close()
 

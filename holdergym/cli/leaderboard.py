@@ -110,16 +110,22 @@ def table(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | No
     show_default=True,
     help="Most megabytes of a run's episodes that are shown turn by turn; 0 shows none.",
 )
+@click.option("--papers/--no-papers", default=True, show_default=True, help="Whether published tables have pages, too.")
 @click.option("--leave-out-damaged", is_flag=True, help="Go on without runs that cannot be read; the site names them.")
 def build(
-    places: tuple[Path, ...], out: Path, prices: Path | None, episodes_mb: float, leave_out_damaged: bool
+    places: tuple[Path, ...],
+    out: Path,
+    prices: Path | None,
+    episodes_mb: float,
+    papers: bool,
+    leave_out_damaged: bool,
 ) -> None:
     """Build a site of static pages from run folders, and from folders that hold some.
 
     The pages open from disk, on phones, in light and dark: rankings with ties by paired tests, a heat map of task
-    types, pass@k, success against steps and tokens, the curves of training runs, and a page a run with its episodes
-    turn by turn and the command that makes it again. Tables need no script, and can be copied as Markdown and LaTeX.
-    Equal runs give equal bytes.
+    types, pass@k, success against steps and tokens, the curves of training runs, a page a run with its episodes turn by
+    turn and the command that makes it again, and the papers' tables with runs that lie at PAPER/TABLE/ROW/... beside
+    the published rows. Tables need no script, and can be copied as Markdown and LaTeX. Equal runs give equal bytes.
 
     The curves are drawn by plotly.js, which the extra `site` brings.
 
@@ -135,7 +141,12 @@ def build(
     check_target(out)
     began = time.perf_counter()
     gathered = gather(places, leave_out_damaged=leave_out_damaged)
-    site = build_site(gathered, read_prices(prices) if prices else None, viewer_bytes=round(episodes_mb * 1e6))
+    site = build_site(
+        gathered,
+        read_prices(prices) if prices else None,
+        viewer_bytes=round(episodes_mb * 1e6),
+        papers=places if papers else None,
+    )
     write_site(site.files, out)
     for note in site.notes:
         echo(f"note: {note}", err=True)

@@ -1,6 +1,7 @@
 """Builds the site: every page as bytes, from runs alone, so that equal runs give equal bytes."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from ...agents.usage import Prices
@@ -15,6 +16,8 @@ from .index_page import PATH as INDEX
 from .index_page import index_page
 from .markup import safe, table_as_markdown
 from .pairs_table import all_pairs
+from .papers_pages import PATH as PAPERS
+from .papers_pages import papers_pages
 from .plotly_file import plotly_script
 from .ranking_page import path_of as path_of_ranking
 from .ranking_page import ranking_page
@@ -53,7 +56,11 @@ class _Episodes(NamedTuple):
 
 
 def build_site(
-    gathered: Gathered, prices: Mapping[str, Prices] | None = None, *, viewer_bytes: int = VIEWER_BYTES
+    gathered: Gathered,
+    prices: Mapping[str, Prices] | None = None,
+    *,
+    viewer_bytes: int = VIEWER_BYTES,
+    papers: Sequence[Path] | None = None,
 ) -> Site:
     """Makes all files.
 
@@ -61,6 +68,8 @@ def build_site(
         gathered: The runs.
         prices: What a million tokens cost, by model.
         viewer_bytes: Most bytes of the episodes of a run that are shown turn by turn; 0 shows none.
+        papers: Folders of runs that may belong to rows of published tables, which then have pages too; None leaves
+            published tables out.
 
     Raises:
         MissingExtraError: If the chart library is not installed.
@@ -68,10 +77,11 @@ def build_site(
     """
     library = plotly_script()
     rankings = make_rankings(gathered.runs, gathered.trainings, prices)
-    pages: dict[str, str] = {}
+    extra = () if papers is None else (("Papers", PAPERS),)
+    pages = {} if papers is None else papers_pages(papers, extra)
     notes = [f"left out: {one.folder}: {one.reason}" for one in gathered.left_out]
     for ranking in rankings:
-        pages[path_of_ranking(ranking)] = ranking_page(ranking, ())
+        pages[path_of_ranking(ranking)] = ranking_page(ranking, extra)
         pages |= _copies(ranking)
         for number, entry in enumerate(ranking.entries):
             episodes = _episodes(entry, viewer_bytes)
@@ -79,14 +89,14 @@ def build_site(
                 pages[f"episodes/{entry.slug}.html"] = episodes.page
             if episodes.note:
                 notes.append(episodes.note)
-            pages[path_of_run(entry)] = run_page(ranking, number, episodes.told, ())
+            pages[path_of_run(entry)] = run_page(ranking, number, episodes.told, extra)
             pages[f"runs/{entry.slug}.toml"] = entry.run.config.to_toml()
     entries = [entry for ranking in rankings for entry in ranking.entries]
     for named in gathered.trainings:
-        pages[path_of_training(named)] = training_page(named, _played(named, entries), ())
-    pages[INDEX] = index_page(rankings, len(gathered.trainings), gathered.left_out, ())
-    pages[TRAINING] = trainings_page(gathered.trainings, ())
-    pages[READING] = reading_page(())
+        pages[path_of_training(named)] = training_page(named, _played(named, entries), extra)
+    pages[INDEX] = index_page(rankings, len(gathered.trainings), gathered.left_out, extra)
+    pages[TRAINING] = trainings_page(gathered.trainings, extra)
+    pages[READING] = reading_page(extra)
     files = {path: text.encode("utf-8", "replace") for path, text in pages.items()}
     files |= {f"training/{named.slug}.toml": named.training.config for named in gathered.trainings}
     files[PLOTLY] = library

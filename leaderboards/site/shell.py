@@ -15,7 +15,8 @@ from ...version import __version__
 from .charts import Chart, JsonObject
 from .markup import safe
 
-_PAGES = (("Leaderboard", "index.html"), ("Training", "training.html"), ("How to read it", "reading.html"))
+_FIRST = (("Leaderboard", "index.html"), ("Training", "training.html"))
+_LAST = (("How to read it", "reading.html"),)
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 PLOTLY = "assets/plotly.min.js"
 
@@ -38,7 +39,8 @@ def page(title: str, body: str, *, at: str, charts: Sequence[Chart] = (), extra:
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
     links = "".join(
-        f'<a href="{up}{path}"{current if path == at else ""}>{safe(name)}</a>' for name, path in (*_PAGES, *extra)
+        f'<a href="{up}{path}"{current if path == at else ""}>{safe(name)}</a>'
+        for name, path in (*_FIRST, *extra, *_LAST)
     )
     data = json_block("charts", {"library": up + PLOTLY, "charts": [chart.record() for chart in charts]})
     return (
@@ -51,7 +53,7 @@ def page(title: str, body: str, *, at: str, charts: Sequence[Chart] = (), extra:
         f'<header class="top"><div><a class="mark" href="{up}index.html">HölderGym</a>'
         f'<nav aria-label="Pages">{links}</nav></div></header>\n'
         f'<main id="content">\n{body}\n</main>\n'
-        f"<footer>Made by holdergym {safe(__version__)} from run folders; no number on these pages was typed in. "
+        f"<footer>Made by holdergym {safe(__version__)} from run folders. "
         f'<a href="{up}reading.html">How to read it</a></footer>\n'
         f"{data if charts else ''}\n<script>{script}</script>\n</body>\n</html>\n"
     )

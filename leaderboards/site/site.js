@@ -135,7 +135,11 @@
         .filter((k) => Math.log2(k) % 1 === 0);
       Object.assign(made.xaxis, { type: "log", tickvals: ticks, ticktext: ticks.map(String) });
     }
-    if (chart.percent) Object.assign(made.yaxis, { tickformat: ".0%", range: [-0.02, 1.04], tick0: 0, dtick: 0.25 });
+    if (chart.percent) {
+      const shown = chart.series.filter((series) => on(series.key)).flatMap((series) => series.high ?? series.y);
+      const top = Math.min(1, Math.max(0.1, ...shown) * 1.12);
+      Object.assign(made.yaxis, { tickformat: ".0%", range: [-0.02 * top, top * 1.04], nticks: 6 });
+    }
     if (chart.right) {
       made.yaxis2 = { ...axis, title: title(chart.right), overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 6 };
     }

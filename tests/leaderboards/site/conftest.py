@@ -86,7 +86,7 @@ def write_training(folder: Path, rounds: int = 6) -> None:
 
 @pytest.fixture(scope="session")
 def built(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
-    site = build_site(gather([played]))
+    site = build_site(gather([played]), papers=[played])
     folder = tmp_path_factory.mktemp("site") / "site"
     write_site(site.files, folder)
     return Built(played, site, folder)

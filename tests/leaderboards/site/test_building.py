@@ -28,7 +28,7 @@ TAGS = frozenset(
         r"\w+",
         """html head meta title style body a header div nav main footer script h1 h2 h3 h4 p section ul li b table thead
         tbody tr th td small span svg rect circle line details summary pre dl dt dd figure button label select option
-        output code strong""",
+        output code strong ol u sup""",
     )
 )
 
@@ -231,3 +231,12 @@ def test_an_unfinished_run_and_one_that_failed_say_so(played: Path, tmp_path: Pa
         reader for path, reader in pages(dict(build_site(gather([tmp_path])).files)).items() if "runs/" in path
     )
     assert "incomplete: 20 of 36 episodes played" in reader.text
+
+
+def test_tables_of_papers_are_pages(built: Built) -> None:
+    found = pages(built.site.files)
+    assert "Papers" in found["index.html"].text
+    page = found["papers/holderpo.html"]
+    assert "holderpo/2: Five mathematics benchmarks" in page.text
+    assert "\\begin{tabular}" in page.text
+    assert "Papers" not in Reader(build_site(gather([built.runs / "expert"])).files["index.html"].decode()).text
