@@ -1,0 +1,257 @@
+"""Trains a tiny policy by every variant of GRPO, with the same seeds and budget, and writes their table.
+
+    python benchmarks/variants.py --out DIR [--seeds 0 1 2] [--rounds 30] [--methods grpo grpo+avspo ...]
+
+Each seed has a policy of its own, and an explorer and a partner of other sizes for the methods that want them; all
+begin with a warm start on the answers of the built-in arithmetic. From there each method trains for the same number of
+rounds, episodes and optimiser steps (CoDistill-GRPO plays twice as many episodes, as it is defined). The last
+checkpoint of each run, not the best, plays the training panel and the held-out panel greedily.
+
+The table has, for each method, the success rate over all tasks and seeds with its interval, its difference from GRPO
+with interval and p-value, the seeds one by one, the held-out panel, the mean collapse rate, and what the rollouts cost
+as a share of what they would have cost if the policy had sampled all tokens. Intervals are cluster bootstraps over
+tasks and tests are paired permutations over tasks (Holm's correction over all rows): they speak of other tasks, given
+these trained policies. What another seed would give, the column of seeds shows.
+
+Everything is gone on with where it was interrupted. ``--table`` writes the table of what there is, and trains nothing.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from holdergym.agents.language_model_settings import LanguageModelSettings
+from holdergym.agents.trajectory import Outcome
+from holdergym.eval.at_k import Attempts
+from holdergym.eval.bootstrap import bootstrap_rate
+from holdergym.eval.pairing import Paired, pair
+from holdergym.eval.significance import holm
+from holdergym.training.config import OptimiserSettings, TrainConfig, ValidationSettings
+from holdergym.training.method import Method
+from holdergym.training.metrics_log import read_metrics
+from holdergym.training.models import open_models
+from holdergym.training.playground import open_playground
+from holdergym.training.presets import preset
+from holdergym.training.run import train
+from holdergym.training.schedules import Schedule
+from holdergym.training.sft import SftConfig, warm_start
+from holdergym.training.tiny.making import TinySize, make_tiny_policy
+from holdergym.training.trainer import Trainer
+from holdergym.training.variants.s2l import ExplorerMix
+
+ALONE = ("s2l-po", "cov_gaussian", "avspo", "expo", "expo-constant", "codistill", "codistill-tis")
+METHODS = (
+    "grpo",
+    *(f"grpo+{name}" for name in ALONE),
+    "holderpo",
+    *(f"holderpo+{name}" for name in ALONE if name != "expo-constant"),
+    "holderpo+cov_gaussian+avspo+expo",
+    "holderpo+s2l-po+cov_gaussian+expo",
+)
+SIZES = {
+    "policy": TinySize(layers=2, width=64, heads=4, inner=128),
+    "explorer": TinySize(layers=1, width=48, heads=4, inner=96),
+    "partner": TinySize(layers=3, width=96, heads=4, inner=192),
+}
+TOKENS = 8
+
+
+class Score(NamedTuple):
+    """What the last checkpoint of a run did: whether each task was won, on both panels."""
+
+    train: Mapping[str, bool]
+    held_out: Mapping[str, bool]
+
+
+def main() -> None:
+    options = _options()
+    torch.set_num_threads(options.threads)
+    if not options.table:
+        for seed in options.seeds:
+            begun = {name: _warm(options, name, seed) for name in SIZES}
+            for method in options.methods:
+                _run(options, method, seed, begun)
+    table = _table(options)
+    (options.out / "table.md").write_text(table, encoding="utf-8")
+    print(table)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--panel", default="builtin_small", help="its _train and _valid panels")
+    parser.add_argument("--warm-rounds", type=int, default=5, help="of 60 optimiser steps each")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--groups", type=int, default=16)
+    parser.add_argument("--group-size", type=int, default=8)
+    parser.add_argument("--updates", type=int, default=2)
+    parser.add_argument("--learning-rate", type=float, default=5e-4)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--table", action="store_true", help="train nothing")
+    options = parser.parse_args()
+    options.out = options.out.absolute()
+    return options
+
+
+def _warm(options: argparse.Namespace, name: str, seed: int) -> Path:
+    """The model of this name after its warm start."""
+    folder = options.out / f"seed-{seed}" / name
+    if not (folder / "new" / "config.json").is_file():
+        make_tiny_policy(folder / "new", "math", size=SIZES[name], seed=seed)
+    config = SftConfig(
+        env="math",
+        panel=f"{options.panel}_train",
+        agent=LanguageModelSettings(model=str(folder / "new"), prompt="free", max_tokens=TOKENS),
+        rounds=options.warm_rounds,
+        updates=60,
+        optimiser=OptimiserSettings(learning_rate=4e-3, warmup=20, decay="cosine"),
+        validation=ValidationSettings(every=0),
+        seed=seed,
+        in_flight=64,
+        out=folder / "warm",
+    )
+    _say(f"seed {seed}: warm start of the {name}")
+    return warm_start(config, resume=(folder / "warm" / "config.toml").is_file(), say=_say)
+
+
+def _method(name: str, rounds: int) -> Method:
+    """The method, its schedule of p over this run."""
+    method = preset(name)
+    exponent = method.aggregation.exponent
+    if isinstance(exponent, Schedule):
+        method = replace(method, aggregation=replace(method.aggregation, exponent=replace(exponent, rounds=rounds)))
+    return method
+
+
+def _run(options: argparse.Namespace, name: str, seed: int, begun: Mapping[str, Path]) -> None:
+    folder = options.out / f"seed-{seed}" / name
+    if (folder / "score.json").is_file():
+        return
+    method = _method(name, options.rounds)
+    wanted = {"explorer": isinstance(method.source, ExplorerMix), "partner": method.partner is not None}
+    config = TrainConfig(
+        env="math",
+        panel=f"{options.panel}_train",
+        agent=_agent(begun["policy"]),
+        method=method,
+        **{model: LanguageModelSettings(model=str(begun[model])) for model in wanted if wanted[model]},
+        rounds=options.rounds,
+        groups=options.groups,
+        group_size=options.group_size,
+        updates=options.updates,
+        optimiser=OptimiserSettings(learning_rate=options.learning_rate, warmup=4),
+        validation=ValidationSettings(every=0),
+        save_every=max(1, options.rounds // 3),
+        keep_last=1,
+        seed=seed,
+        in_flight=64,
+        out=folder / "run",
+    )
+    began = time.perf_counter()
+    last = train(config, resume=(folder / "run" / "config.toml").is_file(), say=_say)
+    seconds = time.perf_counter() - began
+    found = {panel: _play(options, last, seed, f"{options.panel}_{panel}") for panel in ("train", "valid")}
+    (folder / "score.json").write_text(json.dumps(found), encoding="utf-8")
+    rate = sum(found["train"].values()) / len(found["train"])
+    _say(f"seed {seed}: {name}: {rate:.1%} of the training panel, {seconds:.0f} s")
+
+
+def _play(options: argparse.Namespace, model: Path, seed: int, panel: str) -> dict[str, bool]:
+    """Which tasks of a panel a model wins, greedily."""
+    config = TrainConfig(
+        env="math",
+        panel=panel,
+        agent=_agent(model),
+        method=Method(name="none"),
+        validation=ValidationSettings(panel=panel, every=1),
+        seed=seed,
+        in_flight=64,
+    )
+    with open_models(config) as models:
+        trainer = Trainer(config, models, open_playground(config))
+        return {one.task_id: one.outcome is Outcome.WON for one in trainer.validate(models.learners[0])}
+
+
+def _agent(model: Path) -> LanguageModelSettings:
+    return LanguageModelSettings(model=str(model), prompt="free", max_tokens=TOKENS, temperature=1.0)
+
+
+def _table(options: argparse.Namespace) -> str:
+    """The table of all runs that have ended for every seed."""
+    scores = {name: _scores(options, name) for name in options.methods}
+    whole = {name: found for name, found in scores.items() if len(found) == len(options.seeds)}
+    if not whole:
+        return "no method has ended for every seed yet\n"
+    compared = {name: _against(whole["grpo"], found) for name, found in whole.items() if "grpo" in whole}
+    tested = [name for name, one in compared.items() if name != "grpo" and one.p.defined]
+    adjusted = dict(zip(tested, holm([compared[name].p.value for name in tested]), strict=True))
+    lines = [
+        f"{options.rounds} rounds of {options.groups} x {options.group_size} episodes, {options.updates} optimiser "
+        f"steps a round, learning rate {options.learning_rate:g}, seeds {', '.join(map(str, options.seeds))}, "
+        f"{options.panel}, "
+        f"{len(whole[next(iter(whole))][0].train)} training tasks.",
+        "",
+        "| method | training tasks | less GRPO | p (Holm) | by seed | held out | ACR | rollout cost |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, found in whole.items():
+        attempts = _attempts([one.train for one in found])
+        interval = bootstrap_rate([one.won for one in attempts.values()], [one.samples for one in attempts.values()])
+        rates = [sum(one.train.values()) / len(one.train) for one in found]
+        held = [sum(one.held_out.values()) / len(one.held_out) for one in found]
+        less, p = "", ""
+        if name in compared and name != "grpo":
+            one = compared[name]
+            less = f"{one.difference.value:+.1%} [{one.interval.low:+.1%}, {one.interval.high:+.1%}]"
+            p = f"{adjusted[name]:.3f}" if name in adjusted else "-"
+        lines.append(
+            f"| {name} | {sum(rates) / len(rates):.1%} [{interval.low:.1%}, {interval.high:.1%}] | {less} | {p} | "
+            f"{', '.join(f'{rate:.1%}' for rate in rates)} | {sum(held) / len(held):.1%} | "
+            f"{_mean(options, name, 'collapsed_groups')} | {_mean(options, name, 'rollout_cost_share')} |"
+        )
+    missing = [name for name in options.methods if name not in whole]
+    return "\n".join([*lines, *(["", f"Not ended for every seed: {', '.join(missing)}."] if missing else [])]) + "\n"
+
+
+def _scores(options: argparse.Namespace, name: str) -> list[Score]:
+    paths = [options.out / f"seed-{seed}" / name / "score.json" for seed in options.seeds]
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+    return [Score(one["train"], one["valid"]) for one in found]
+
+
+def _attempts(played: Sequence[Mapping[str, bool]]) -> dict[str, Attempts]:
+    """Each task's episodes, one a seed."""
+    return {task: Attempts(samples=len(played), won=sum(one[task] for one in played)) for task in played[0]}
+
+
+def _against(grpo: Sequence[Score], other: Sequence[Score]) -> Paired:
+    first, second = _attempts([one.train for one in grpo]), _attempts([one.train for one in other])
+    return pair(first, second, tasks=len(first))
+
+
+def _mean(options: argparse.Namespace, name: str, metric: str) -> str:
+    """Mean of a metric over all rounds and seeds; the cost is 1 where only the policy samples."""
+    values = [
+        float(line[metric])
+        for seed in options.seeds
+        for line in read_metrics(options.out / f"seed-{seed}" / name / "run")
+        if line.get(metric) is not None
+    ]
+    if not values:
+        return "1.00" if metric == "rollout_cost_share" else "-"
+    return f"{sum(values) / len(values):.2f}"
+
+
+def _say(message: str) -> None:
+    print(message, flush=True)
+
+
+if __name__ == "__main__":
+    main()
