@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Final
 
 from ..published.benchmarks import AVERAGE
-from ..published.catalogue import DELTA
 from ..published.claims import Claim
+from ..published.layout import DELTA
 from ..published.record import FIGURE, Published
 from .finding import Cell
 

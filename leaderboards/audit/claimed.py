@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from ...eval.intervals import Interval, wilson
 from ..published.benchmarks import AVERAGE
-from ..published.catalogue import DELTA
 from ..published.claims import GAIN, ORDER, RELATIVE, VALUE, Claim
+from ..published.layout import DELTA
 from ..published.record import Published
 from ..rate_differences import Part, combined
 from .averages import averages, mean_of, shown

@@ -7,8 +7,9 @@ from decimal import Decimal
 from ...eval.intervals import LEVEL
 from ..audit import Finding, audit
 from ..audit.book import cell as place_of
-from ..published.catalogue import Column, Table, find_table
+from ..published.catalogue import find_table
 from ..published.data import results_of
+from ..published.layout import Column, Table
 from ..published.record import Published
 from .measuring import measured_cells
 from .placing import Placed, of_table

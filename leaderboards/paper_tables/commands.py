@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..published.benchmarks import AVERAGE, panel_of
-from ..published.catalogue import Column, Table
+from ..published.layout import Column, Table
 from ..published.record import Published
 
 # Where the commands put what they make: `holdergym table --runs runs` finds it there.
@@ -126,6 +126,8 @@ def _train(table: Table, row: Published, model: str, place: str) -> tuple[str, s
     remark = (
         "CHECKPOINT is what the training prints at its end; rounds, lengths and data are ours where no preset has them"
     )
+    if row.method in ("S2L-PO", "CoDistill-GRPO"):
+        remark += "; the method's second model has to be set"
     return " ".join([*words, out]), remark
 
 

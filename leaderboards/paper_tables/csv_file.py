@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ..numbers import plain
-from ..published.catalogue import Column
+from ..published.layout import Column
 from .records import Measured, PaperTable, TableCell, TableRow
 
 _PUBLISHED = ("value", "qualifier", "sd", "unit", "n", "samples", "source", "evidence", "note")

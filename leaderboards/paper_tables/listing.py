@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from ...envs.wording import counted
 from ..numbers import plain
 from ..published.benchmarks import AVERAGE, panel_of
-from ..published.catalogue import TABLES, Table, find_table
+from ..published.catalogue import TABLES, find_table
 from ..published.data import results_of
+from ..published.layout import Table
 from ..published.record import Published
 from .assembling import paper_table
 from .commands import Commands, commands_of

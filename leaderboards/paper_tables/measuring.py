@@ -13,7 +13,7 @@ from ...eval.run import Run
 from ...eval.summary import Breakdown, break_down
 from ...eval.value import Value
 from ..published.benchmarks import AVERAGE, BENCHMARKS, PANEL_SIZES
-from ..published.catalogue import Column, Table
+from ..published.layout import Column, Table
 from ..published.record import Published
 from ..rate_differences import Part, combined
 from .placing import Placed
@@ -176,6 +176,9 @@ def _incomparable(source: Source, published: Published | None) -> str:
         return "only a part of the panel was played"
     if not run.complete:
         return "the run is not complete"
+    size = run.panel.full_size
+    if published.problems and published.problems != size and run.panel.draws is None and run.config.env != "alfworld":
+        return f"the paper's set has {published.problems} problems and panel {run.panel.name} {size}"
     return ""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ...eval.intervals import Interval
 from ...eval.run import Run
 from ...eval.value import Value
-from ..published.catalogue import Table
+from ..published.layout import Table
 from ..published.record import Published
 
 BEST, SECOND = "best", "second"

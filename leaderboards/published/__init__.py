@@ -1,8 +1,9 @@
 """Published results as data: every number of the papers' tables that could be found, with its source."""
 
-from .catalogue import TABLES, Column, Table, find_table
+from .catalogue import TABLES, find_table
 from .claims import Claim
 from .data import read_claims, read_results, results_of
+from .layout import Column, Table
 from .record import EVIDENCE, Published
 
 __all__ = [

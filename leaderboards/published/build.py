@@ -14,9 +14,10 @@ from pathlib import Path
 from ...envs.errors import HolderGymError
 from . import statements
 from .benchmarks import AVERAGE
-from .catalogue import CLAIMS, DELTA, SETTINGS, STATEMENTS, Column, Table, find_table
+from .catalogue import CLAIMS, SETTINGS, STATEMENTS, find_table
 from .claims import Claim, claims_as_csv
 from .facts import NOT_READABLE, READINGS, Line, Reading, Row
+from .layout import DELTA, Column, Table
 from .record import COPY, FIGURE, PRIMARY, SECOND_HAND, Published, as_csv
 
 HERE = Path(__file__).parent

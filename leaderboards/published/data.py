@@ -26,8 +26,15 @@ def results_of(table_id: str) -> tuple[Published, ...]:
     Raises:
         UnknownNameError: If there is no such table.
     """
-    table = find_table(table_id)
-    return tuple(result for result in read_results() if result.table_id == table.id)
+    return _by_table()[find_table(table_id).id]
+
+
+@cache
+def _by_table() -> dict[str, tuple[Published, ...]]:
+    found: dict[str, list[Published]] = {}
+    for result in read_results():
+        found.setdefault(result.table_id, []).append(result)
+    return {table: tuple(results) for table, results in found.items()}
 
 
 def _content(name: str) -> bytes:

@@ -2,47 +2,12 @@
 
 import re
 
-KNOWN = set(
-    [
-        "begin",
-        "end",
-        "centering",
-        "footnotesize",
-        "scriptsize",
-        "setlength",
-        "tabcolsep",
-        "caption",
-        "label",
-        "toprule",
-        "midrule",
-        "bottomrule",
-        "multicolumn",
-        "textit",
-        "textbf",
-        "underline",
-        "textsuperscript",
-        "smallskip",
-        "linewidth",
-        "raggedright",
-        "noindent",
-        "par",
-        "quad",
-        "to",
-        "pm",
-        "times",
-        "ge",
-        "le",
-        "alpha",
-        "hookrightarrow",
-        "dots",
-        "textbackslash",
-        "textasciicircum",
-        "textasciitilde",
-        "textasciigrave",
-        "r",
-        "c",
-    ]
-)
+KNOWN = {
+    "begin", "end", "centering", "footnotesize", "scriptsize", "setlength", "tabcolsep", "caption", "label",
+    "toprule", "midrule", "bottomrule", "multicolumn", "textit", "textbf", "underline", "textsuperscript",
+    "smallskip", "linewidth", "raggedright", "noindent", "par", "quad", "to", "pm", "times", "ge", "le", "alpha",
+    "hookrightarrow", "dots", "textbackslash", "textasciicircum", "textasciitilde", "textasciigrave", "r", "c",
+}  # fmt: skip
 _TOKEN = re.compile(r"\\([a-zA-Z]+)|\\(.)|([{}$&#%_^~])|([^\\{}$&#%_^~]+)", re.DOTALL)
 _ARGUMENT = re.compile(r"\\(begin|end)\{([a-z]+)\}")
 

@@ -162,6 +162,18 @@ def test_a_bad_file_of_rows_is_one_line(tmp_path, text: str, says: str) -> None:
     assert issubclass(ConfigError, HolderGymError)
 
 
+def test_a_set_of_another_size_has_no_difference(measure, runs, shared) -> None:
+    row = "qwen2.5-math-7b_avspo"
+    measure(
+        f"avspo/www-1/{row}/amc", won=60, panel=open_problems("amc", shared / "math").panel, env="math", engine=None,
+        max_steps=1,
+    )  # fmt: skip
+    measured = cells_of(paper_table("avspo/www-1", placed_below(runs)), row)[0]["AMC"].measured
+    assert (measured.won, measured.total) == (60, 83)
+    assert measured.delta.cause == "the paper's set has 120 problems and panel amc 83"
+
+
+@pytest.mark.slow
 def test_mathematics_with_average_and_pass_at_8(measure, runs, shared) -> None:
     counts = {
         "aime2024": (30, 12),

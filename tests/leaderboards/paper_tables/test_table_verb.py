@@ -87,6 +87,7 @@ def test_the_list_names_every_table_and_every_row(table) -> None:
             assert f"  {row}\n" in everything
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_list_are_ones_that_the_program_takes(table) -> None:
     """Every option, protocol, panel and method in the commands is known to the verbs that they call."""
     from holdergym.envs.math.published import PUBLISHED
@@ -118,6 +119,7 @@ def test_the_commands_of_the_list_are_ones_that_the_program_takes(table) -> None
     assert {"--method holderpo-static", "--method avspo", "--protocol gigpo-128", "--panel valid_seen"} <= seen
 
 
+@pytest.mark.slow
 def test_settings_of_the_commands_resolve(table) -> None:
     from holdergym.envs.settings import Layer, as_toml, assignment_layer, resolve
     from holdergym.training.method import Method
@@ -134,6 +136,7 @@ def test_settings_of_the_commands_resolve(table) -> None:
     assert checked > 5
 
 
+@pytest.mark.slow
 def test_all_is_quick_and_gives_the_same_bytes(table, tmp_path) -> None:
     began = time.monotonic()
     assert table("all", "--out", tmp_path / "one")[0] == 0
@@ -146,6 +149,7 @@ def test_all_is_quick_and_gives_the_same_bytes(table, tmp_path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_the_hash_seed(tmp_path) -> None:
     outputs = []
     for seed in ("1", "2"):
