@@ -8,6 +8,7 @@ from .gathering import LeftOut
 from .markup import copies, safe, tags
 from .ranking_table import ranking_as_html, ranking_as_table, ties_in_words
 from .shell import page
+from .standings import RULE
 
 PATH = "index.html"
 
@@ -26,8 +27,8 @@ def index_page(
     runs = sum(len(ranking.entries) for ranking in rankings)
     lead = (
         f"{counted(runs, 'run')} in {counted(len(rankings), 'ranking')}. A ranking holds runs over the very same "
-        "tasks, "
-        "played under the same conditions; ranks follow from paired tests, so that a tie is shown as a tie."
+        'tasks, played under the same conditions; <a href="#rule">ranks follow from paired tests</a>, so that a tie is '
+        "shown as a tie."
     )
     missing = "".join(
         f'<p class="note warning">Left out, as it cannot be read: {safe(one.folder)}: {safe(one.reason)}</p>'
@@ -39,6 +40,7 @@ def index_page(
         _filters(rankings) if rankings else "",
         *map(_section, rankings),
         '<p class="note" id="nothing" hidden>No run matches all filters.</p>',
+        f'<h2 id="rule">How ranks are made</h2>\n<p class="note">{safe(RULE)}</p>' if rankings else "",
     ]
     return page("Leaderboard", "\n".join(body), at=PATH, extra=extra)
 

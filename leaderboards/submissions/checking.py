@@ -103,9 +103,13 @@ def _session(session: Session) -> str:
 
 def _episodes(run: Run) -> str:
     """The first episode that contradicts its turns, or nothing. Failed ones that were played again count too."""
-    for line, episode in read_journal(run.folder / EPISODES):
-        for problem in contradictions(episode, run.config):
-            return f"line {line} of {EPISODES}: {problem}"
+    line = 0
+    try:
+        for line, episode in read_journal(run.folder / EPISODES):
+            for problem in contradictions(episode, run.config):
+                return f"line {line} of {EPISODES}: {problem}"
+    except OverflowError:
+        return f"line {line + 1} of {EPISODES}: it holds a number that is too large"
     return ""
 
 

@@ -103,6 +103,8 @@ def set_in(**values: object) -> Callable[[dict[str, Any]], None]:
         (set_in_turn(agent_seconds=-1e-9), "turn 3: it took less than no time"),
         (set_in_turn(env_seconds=float("nan")), "it holds a number beyond reason"),
         (set_in_turn(agent_seconds=1e300), "it holds a number beyond reason"),
+        (set_in_turn(reward=10**320), "it holds a number that is too large"),
+        (set_in_turn(usage=[10**400, 0, 1]), "it holds a number beyond reason"),
     ],
 )  # fmt: skip
 def test_an_episode_that_was_changed_is_refused(
