@@ -110,7 +110,8 @@ def _sentence(
     size: int,
     other: int | None,
 ) -> str:
-    many = f"{size} problems" if trials == size else f"{size} problems x {trials // size} samples"
+    noun = "episodes" if first.metric == "success" else "problems"
+    many = f"{size} {noun}" if trials == size else f"{size} {noun} x {trials // size} samples"
     how = "stated" if first.problems is not None else "the usual size"
     parts = [f"{_named(wrong)}: not k of {many} ({how})"]
     cut = [each for each in wrong if counts_cut(_number(each), trials)]

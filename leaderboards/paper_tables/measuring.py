@@ -139,8 +139,6 @@ def _notes(table: Table, column: Column, run: Run, overall: Metrics) -> tuple[st
     notes = []
     if run.panel.partial and run.panel.draws is None:
         notes.append(f"part of the panel, {run.panel.label}")
-    elif run.panel.draws is not None:
-        notes.append(run.panel.label)
     if overall.missing:
         notes.append(f"incomplete, {overall.expected - overall.missing} of {overall.expected} episodes played")
     if overall.failed:

@@ -81,7 +81,7 @@ def _math_main(line: Line) -> Row:
 def _alfworld(line: Line) -> Row:
     name, p = line["method"], line["schedule"]
     if name != "HolderPO":
-        return Row(_INSTRUCT_15, name, name, p.replace("p=", "").replace("p->", "-> "))
+        return Row(_INSTRUCT_15, name, name, p.replace("p=", "").replace("p->", ""))
     return Row(_INSTRUCT_15, _holder(name), "HölderPO", p, holder_config(p, "sequence"))
 
 

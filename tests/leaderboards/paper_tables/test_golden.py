@@ -4,8 +4,10 @@ holdergym table holderpo/2 --format md --out tests/leaderboards/golden/holderpo-
 holdergym table holderpo/2 --format latex --out tests/leaderboards/golden/holderpo-2.tex
 """
 
+import re
 import shutil
 import subprocess
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -131,3 +133,55 @@ def test_latex_compiles(tables, tmp_path) -> None:
     assert (tmp_path / "all.pdf").stat().st_size > 100_000
     assert "Overfull" not in done.stdout
     assert "Float too large" not in done.stdout
+
+
+class Page(HTMLParser):
+    """Collects how many columns rows span, the footnote marks, and what would load something."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.widths: list[int] = []
+        self.marks: list[str] = []
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.loads: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += [str(given["id"])] if "id" in given else []
+        self.loads += (
+            [tag] if tag in ("script", "link", "img", "iframe") or {"src", "href", "onclick"} & set(given) else []
+        )
+        if tag == "tr":
+            self.widths.append(0)
+        if tag in ("td", "th"):
+            self.widths[-1] += int(given.get("colspan") or 1)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "sup":
+            self.marks += data.split(",")
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.id)
+def test_pages_are_whole_and_load_nothing(tables, table) -> None:
+    shown = tables[table.id]
+    page = Page(as_html([shown]))
+    assert page.open == []
+    assert set(page.widths) == {len(shown.headers) + len(table.columns)}
+    assert page.loads == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {int(mark) for mark in page.marks} == set(range(1, len(shown.footnotes) + 1))
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.id)
+def test_markdown_rows_have_all_columns(tables, table) -> None:
+    shown = tables[table.id]
+    rows = [line for line in as_markdown([shown]).splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {len(shown.headers) + len(table.columns) + 1}

@@ -145,7 +145,7 @@ def test_a_file_of_rows_places_runs_from_anywhere(measure, runs, tmp_path) -> No
         ("[[row]]\ntable = 'holderpo/33'\nrow = 'x'\nruns = ['a']\n", "did you mean 'holderpo/3'"),
         (
             "[[row]]\ntable = 'holderpo/3'\nrow = 'gmpo'\nruns = ['a']\n",
-            "did you mean 'qwen2.5-1.5b-instruct_gmpo_to-0'",
+            "did you mean 'qwen2.5-1.5b-instruct_gmpo_0'",
         ),
         ("[[row]]\ntable = 'holderpo/3'\nrow = 'qwen2.5-1.5b-instruct_grpo_1'\nruns = ['gone']\n", "does not exist"),
         ("=", "not TOML"),
