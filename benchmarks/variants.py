@@ -74,6 +74,7 @@ def main() -> None:
     if not options.table:
         for seed in options.seeds:
             begun = {name: _warm(options, name, seed) for name in SIZES}
+            _score(options, "warm start", seed, begun["policy"])
             for method in options.methods:
                 _run(options, method, seed, begun)
     table = _table(options)
@@ -157,10 +158,20 @@ def _run(options: argparse.Namespace, name: str, seed: int, begun: Mapping[str, 
     began = time.perf_counter()
     last = train(config, resume=(folder / "run" / "config.toml").is_file(), say=_say)
     seconds = time.perf_counter() - began
-    found = {panel: _play(options, last, seed, f"{options.panel}_{panel}") for panel in ("train", "valid")}
-    (folder / "score.json").write_text(json.dumps(found), encoding="utf-8")
+    _score(options, name, seed, last)
+    _say(f"seed {seed}: {name}: {seconds:.0f} s")
+
+
+def _score(options: argparse.Namespace, name: str, seed: int, model: Path) -> None:
+    """Plays both panels and writes down which tasks were won, unless that was done before."""
+    path = options.out / f"seed-{seed}" / name / "score.json"
+    if path.is_file():
+        return
+    found = {panel: _play(options, model, seed, f"{options.panel}_{panel}") for panel in ("train", "valid")}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found), encoding="utf-8")
     rate = sum(found["train"].values()) / len(found["train"])
-    _say(f"seed {seed}: {name}: {rate:.1%} of the training panel, {seconds:.0f} s")
+    _say(f"seed {seed}: {name}: {rate:.1%} of the training panel")
 
 
 def _play(options: argparse.Namespace, model: Path, seed: int, panel: str) -> dict[str, bool]:
@@ -185,12 +196,12 @@ def _agent(model: Path) -> LanguageModelSettings:
 
 def _table(options: argparse.Namespace) -> str:
     """The table of all runs that have ended for every seed."""
-    scores = {name: _scores(options, name) for name in options.methods}
+    scores = {name: _scores(options, name) for name in ("warm start", *options.methods)}
     whole = {name: found for name, found in scores.items() if len(found) == len(options.seeds)}
     if not whole:
         return "no method has ended for every seed yet\n"
     compared = {name: _against(whole["grpo"], found) for name, found in whole.items() if "grpo" in whole}
-    tested = [name for name, one in compared.items() if name != "grpo" and one.p.defined]
+    tested = [name for name, one in compared.items() if name not in ("grpo", "warm start") and one.p.defined]
     adjusted = dict(zip(tested, holm([compared[name].p.value for name in tested]), strict=True))
     lines = [
         f"{options.rounds} rounds of {options.groups} x {options.group_size} episodes, {options.updates} optimiser "
@@ -238,6 +249,8 @@ def _against(grpo: Sequence[Score], other: Sequence[Score]) -> Paired:
 
 def _mean(options: argparse.Namespace, name: str, metric: str) -> str:
     """Mean of a metric over all rounds and seeds; the cost is 1 where only the policy samples."""
+    if name == "warm start":
+        return "-"
     values = [
         float(line[metric])
         for seed in options.seeds

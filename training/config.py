@@ -10,6 +10,7 @@ from ..agents.language_model_settings import LanguageModelSettings
 from ..envs.errors import ConfigError
 from ..envs.settings import as_toml, digest
 from .experience import RewardSettings
+from .gigpo import GiGPOAdvantage
 from .method import Method
 from .variants.importance import TruncatedImportance
 from .variants.s2l import ExplorerMix
@@ -187,6 +188,11 @@ class TrainConfig:
         for name, other, own in (("explorer", self.explorer, _OF_EXPLORER), ("partner", self.partner, _OF_PARTNER)):
             if other is not None:
                 _check_as_policy(name, other, self.agent, own)
+        if self.explorer_samples is not None and isinstance(method.advantage, GiGPOAdvantage):
+            raise ConfigError(
+                "gigpo compares turns with the same observation, and a file of tokens holds none: leave "
+                "explorer_samples out and let the explorer play"
+            )
         if self.explorer is not None and self.explorer.temperature == 0:
             raise ConfigError("explorer.temperature is 0: all its episodes of a group would be alike")
         weighed = any(isinstance(stage, TruncatedImportance) for stage in method.token_weights)

@@ -1,8 +1,11 @@
 """What a training run will do and need, before it is begun."""
 
 from ..envs.settings import as_toml
+from .composition import notes_of
 from .config import CIRCUMSTANCES, TrainConfig
 from .schedules import Schedule
+from .sources import OnPolicy
+from .variants.s2l import ExplorerMix
 
 
 def plan_as_text(config: TrainConfig) -> str:
@@ -11,15 +14,17 @@ def plan_as_text(config: TrainConfig) -> str:
     Args:
         config: The settings.
     """
-    episodes = config.groups * config.group_size
+    source = config.method.source
+    oversample = source.oversample if isinstance(source, OnPolicy) else 1
+    episodes = config.groups * config.group_size * oversample
     steps = config.max_steps or {"alfworld": 50, "math_retry": 3}.get(config.env, 1)
     tokens = config.agent.max_tokens or (512 if config.env == "alfworld" else 1024)
     lines = [
         as_toml(config, leave_out=CIRCUMSTANCES).rstrip(),
         "",
-        f"A round: {config.groups} tasks x {config.group_size} episodes = {episodes} episodes of at most {steps} turns "
-        f"of at most {tokens:,} tokens: at most {episodes * steps * tokens:,} sampled tokens; {config.updates} "
-        f"optimiser step{'s' if config.updates > 1 else ''}.",
+        f"A round: {config.groups} tasks x {config.group_size * oversample} episodes = {episodes} episodes of at most "
+        f"{steps} turns of at most {tokens:,} tokens: at most {episodes * steps * tokens:,} sampled tokens; "
+        f"{config.updates} optimiser step{'s' if config.updates > 1 else ''}.",
         f"The run: {config.rounds:,} rounds, {config.rounds * episodes:,} episodes, {config.rounds * config.updates:,} "
         "optimiser steps.",
     ]
@@ -34,4 +39,13 @@ def plan_as_text(config: TrainConfig) -> str:
             f"The schedule of p has {exponent.rounds} rounds and the run {config.rounds}: p ends at "
             f"{exponent.at(config.rounds):.2f}. method.aggregation.exponent.rounds={config.rounds} spans the run."
         )
-    return "\n".join(lines)
+    if config.explorer is not None and isinstance(source, ExplorerMix):
+        mixes = [source.mix(number, config.rounds, config.group_size) for number in range(1, config.rounds + 1)]
+        explored = sum(mix.explorer for mix in mixes) / sum(sum(mix) for mix in mixes)
+        until = sum(mix.explorer > 0 for mix in mixes)
+        lines.append(
+            f"{config.explorer.model} plays {explored:.1%} of the episodes, all of them in rounds 1 to {until}."
+        )
+    if config.partner is not None:
+        lines.append(f"{config.partner.model} learns from the same episodes, with an optimiser of its own.")
+    return "\n".join([*lines, *notes_of(config.method)])

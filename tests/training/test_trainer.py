@@ -188,6 +188,27 @@ def test_another_architecture_is_refused(config: TrainConfig, letters: None) -> 
         train(replace(config, rounds=2), resume=True)
 
 
+def test_a_checkpoint_of_the_first_form_is_gone_on_from(config: TrainConfig, letters: None, tmp_path: Path) -> None:
+    """Before there were stages that remember and second learners, it held one policy's weights and optimiser."""
+    config = replace(config, in_flight=1)
+    train(replace(config, rounds=2))
+    shutil.copytree(config.out, tmp_path / "old")
+    path = tmp_path / "old" / "checkpoints" / "round-000002"
+    state = torch.load(path / "tensors.pt", weights_only=True)
+    torch.save(state["learners"]["policy"], path / "tensors.pt")
+    record = json.loads((path / "state.json").read_text())
+    record |= {"schema": 1, "stage": {}, "sha256": hashlib.sha256((path / "tensors.pt").read_bytes()).hexdigest()}
+    (path / "state.json").write_text(json.dumps(record))
+    train(config, resume=True)
+    train(replace(config, out=tmp_path / "old"), resume=True)
+    window = "collapsed_groups_50"  # the form did not hold the rates of the rounds before
+    logs = [
+        [{key: line[key] for key in line if key != window} for line in _numbers(out)]
+        for out in (config.out, tmp_path / "old")
+    ]
+    assert logs[0] == logs[1]
+
+
 def test_one_process_at_a_time(config: TrainConfig, letters: None) -> None:
     config = replace(config, agent=replace(config.agent, temperature=1.0))
     train(replace(config, rounds=1))

@@ -41,6 +41,8 @@ REFUSED = {
     "kl-cov+cov_gaussian": "cov_gaussian and kl_cov are two answers",
     "kl-cov+expo": "against the policy at the start of the round",
 }
+# Pairs of variants and those with HölderPO are quick; the other methods are many.
+QUICK = (*ADDED, "holderpo")
 PAIRS = ["+".join(pair) for pair in (*combinations(ADDED, 2), *((base, added) for base in BASES for added in ADDED))]
 
 
@@ -58,7 +60,12 @@ def run_of(checkpoint: Path, method: Method, models: dict[str, LanguageModelSett
     return settings(checkpoint, method, **{name: models[name] for name in models if wanted[name]}, **changes)
 
 
-@pytest.mark.parametrize("name", [pair for pair in PAIRS if pair not in REFUSED])
+def allowed() -> list[Any]:
+    pairs = [pair for pair in PAIRS if pair not in REFUSED]
+    return [pair if set(parts_of(pair)) <= set(QUICK) else pytest.param(pair, marks=pytest.mark.slow) for pair in pairs]
+
+
+@pytest.mark.parametrize("name", allowed())
 def test_two_rounds_of_every_pair(tiny_checkpoint: Path, models: dict[str, LanguageModelSettings], name: str) -> None:
     method = preset(name)
     if isinstance(method.source, ExplorerMix):

@@ -216,6 +216,7 @@ def test_models_that_are_missing_or_not_wanted(tiny_checkpoint: Path, explorer: 
         ("grpo", {"partner": named}, "leave partner out"),
         ("s2l-po", {"explorer": replace(named, prompt="chat")}, r"explorer\.prompt is 'chat'"),
         ("s2l-po", {"explorer": replace(named, temperature=0.0)}, r"explorer\.temperature is 0"),
+        ("gigpo+s2l-po", {"explorer": named, "explorer_samples": Path("x.npz")}, "gigpo compares turns"),
         ("codistill", {"partner": replace(named, temperature=0.5)}, r"partner\.temperature is 0\.5"),
     ):
         with pytest.raises(ConfigError, match=message):
