@@ -3,7 +3,9 @@
 ``builtin_valid`` has 60 games, 10 of each task type, and ``builtin_train`` 600, 100 of each. In both, each of the five
 difficulties (``tiny``, ``small``, ``medium``, ``large``, ``full``) has a fifth of the games of each type.
 ``builtin_small_valid`` has 120 games and ``builtin_small_train`` 600, all in rooms of four receptacles (difficulty
-``tiny``): what a policy of a million parameters can learn in minutes. No seed is in two panels.
+``tiny``): what a policy of a million parameters can learn in minutes. ``builtin_pick_train`` (600) and
+``builtin_pick_valid`` (100) have such rooms too, and one task type alone, ``pick_and_place_simple``. No seed is in two
+panels.
 
 The games are generated when first asked for, which takes a fraction of a second for ``builtin_valid``, and kept as a
 pack in the user's cache folder. The cache is only a short cut: a damaged or foreign pack is made again, and where
@@ -25,6 +27,7 @@ from .game import Game
 from .games import Games
 from .generator import DIFFICULTIES, TASK_TYPES, generate_game
 from .pack import PackedPanel, read_pack, write_pack
+from .problem import TaskType
 
 
 class _Recipe(NamedTuple):
@@ -34,10 +37,25 @@ class _Recipe(NamedTuple):
     size: int
     sha256: str
     difficulties: tuple[float, ...] = tuple(DIFFICULTIES.values())
+    types: tuple[str, ...] = tuple(TASK_TYPES)
 
 
 _TINY: Final = (DIFFICULTIES["tiny"],)
 _RECIPES: Final = {
+    "builtin_pick_train": _Recipe(
+        5_000_000,
+        600,
+        "da5cc6c86a0cf46949c00a31ba5bb3ed77b5733a5cad5701003415908b501d05",
+        _TINY,
+        (TaskType.PICK_AND_PLACE,),
+    ),
+    "builtin_pick_valid": _Recipe(
+        6_000_000,
+        100,
+        "b4d2590e10dca9ce93a4e0625da2ba6dbd7660bcbdda75fa951ff27f50706942",
+        _TINY,
+        (TaskType.PICK_AND_PLACE,),
+    ),
     "builtin_small_train": _Recipe(
         3_000_000, 600, "324b215145c3e86fff997040c0b5d98560cab59e4338e7a617d21720af968470", _TINY
     ),
@@ -80,9 +98,9 @@ def generate_builtin(name: str) -> Iterator[Game]:
     recipe = _RECIPES[name]
     sizes = recipe.difficulties
     for index in range(recipe.size):
-        turn, kind = divmod(index, len(TASK_TYPES))
+        turn, kind = divmod(index, len(recipe.types))
         yield generate_game(
-            recipe.first_seed + index, difficulty=sizes[turn % len(sizes)], task_type=TASK_TYPES[kind], panel=name
+            recipe.first_seed + index, difficulty=sizes[turn % len(sizes)], task_type=recipe.types[kind], panel=name
         )
 
 

@@ -26,7 +26,14 @@ __all__ = [
     "panel_names",
 ]
 
-BUILTIN_PANELS = ("builtin_small_train", "builtin_small_valid", "builtin_train", "builtin_valid")
+BUILTIN_PANELS = (
+    "builtin_pick_train",
+    "builtin_pick_valid",
+    "builtin_small_train",
+    "builtin_small_valid",
+    "builtin_train",
+    "builtin_valid",
+)
 
 # Number of games of each split in the release; a split with fewer is a partial panel and says so.
 RELEASED = {"train": 3553, "valid_seen": 140, "valid_train": 200, "valid_unseen": 134}

@@ -11,7 +11,14 @@ from .files import SUFFIXES, read_rows
 from .problem import Problem, ProblemError, make_problem
 from .published import PUBLISHED, Published
 
-BUILTIN_PANELS = ("builtin_difference_train", "builtin_difference_valid", "builtin_small_train", "builtin_small_valid", "builtin_train", "builtin_valid")
+BUILTIN_PANELS = (
+    "builtin_difference_train",
+    "builtin_difference_valid",
+    "builtin_small_train",
+    "builtin_small_valid",
+    "builtin_train",
+    "builtin_valid",
+)
 DATA_VARIABLE = "HOLDERGYM_MATH_DATA"
 _OPENED = 4
 

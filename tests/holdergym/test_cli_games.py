@@ -133,6 +133,8 @@ def test_list_without_data_shows_the_built_in_panels(cli: Cli) -> None:
     run = cli("games", "list")
     assert run.status == 0
     assert [line.split()[:2] for line in run.out.splitlines()[2:]] == [
+        ["builtin_pick_train", "600"],
+        ["builtin_pick_valid", "100"],
         ["builtin_small_train", "600"],
         ["builtin_small_valid", "120"],
         ["builtin_train", "600"],

@@ -8,10 +8,13 @@ from holdergym.envs.alfworld.builtin import builtin_games, generate_builtin
 from holdergym.envs.alfworld.game import Game
 from holdergym.envs.alfworld.games import BUILTIN_PANELS, Games, open_games
 from holdergym.envs.alfworld.generator import TASK_TYPES
+from holdergym.envs.alfworld.problem import TaskType
 from holdergym.envs.errors import HolderGymError, UnknownNameError
 
 # Results on these panels are compared across versions: a change of these hashes is a change of the panels.
 HASHES = {
+    "builtin_pick_train": "da5cc6c86a0cf46949c00a31ba5bb3ed77b5733a5cad5701003415908b501d05",
+    "builtin_pick_valid": "b4d2590e10dca9ce93a4e0625da2ba6dbd7660bcbdda75fa951ff27f50706942",
     "builtin_small_train": "324b215145c3e86fff997040c0b5d98560cab59e4338e7a617d21720af968470",
     "builtin_small_valid": "a148849262a750c94141bd402d008724fecd5a563a867d44bef9c60fff2de9cf",
     "builtin_train": "ae7af16b6e059c60f8d4f6a4cd23a697dc14b1df4d2cfa978bf49104a27b7559",
@@ -50,16 +53,19 @@ def test_panels_are_balanced_and_share_nothing(made: dict[str, list[Game]]) -> N
         ("builtin_valid", 10, 2, every),
         ("builtin_small_train", 100, 100, tiny),
         ("builtin_small_valid", 20, 20, tiny),
+        ("builtin_pick_train", 600, 600, tiny),
+        ("builtin_pick_valid", 100, 100, tiny),
     ):
         games = made[name]
-        assert Counter(game.task.type for game in games) == dict.fromkeys(TASK_TYPES, each)
+        types = [TaskType.PICK_AND_PLACE] if "pick" in name else TASK_TYPES
+        assert Counter(game.task.type for game in games) == dict.fromkeys(types, each)
         sizes = Counter((game.task.type, game.task.id.rsplit("_", 1)[1]) for game in games)
         assert set(sizes.values()) == {at_each_size}
         assert {size for _, size in sizes} == difficulties
     together = [game for games in made.values() for game in games]
-    assert len({game.task.digest for game in together}) == 1380
+    assert len({game.task.digest for game in together}) == 2080
     seeds = [game.task.id.rsplit("/", 1)[1].split("_")[1] for game in together]
-    assert len(set(seeds)) == 1380
+    assert len(set(seeds)) == 2080
 
 
 def test_opening_generates_once_and_reads_the_cache_after(

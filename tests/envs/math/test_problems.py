@@ -28,6 +28,8 @@ def _write(path: Path, records: list[dict[str, object]]) -> Path:
 def test_builtin_panels_are_the_same_everywhere() -> None:
     hashes = {name: open_problems(name).panel.sha256 for name in BUILTIN_PANELS}
     assert {name: sha256[:16] for name, sha256 in hashes.items()} == {
+        "builtin_difference_train": "1e4f36b313a5ee75",
+        "builtin_difference_valid": "5debbe022928b667",
         "builtin_small_train": "83bd7728bc4875ec",
         "builtin_small_valid": "602fd8e66ad0a9cd",
         "builtin_valid": "1bac818a58fc5f2e",
@@ -39,7 +41,10 @@ def test_builtin_panels_are_the_same_everywhere() -> None:
     assert again.stdout.strip() == hashes["builtin_valid"]
 
 
-@pytest.mark.parametrize(("kind", "sizes"), [("builtin", (1000, 200)), ("builtin_small", (320, 80))])
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [("builtin", (1000, 200)), ("builtin_small", (320, 80)), ("builtin_difference", (4000, 200))],
+)
 def test_no_statement_is_in_both_builtin_panels(kind: str, sizes: tuple[int, int]) -> None:
     train, valid = (
         {problem.statement for problem in open_problems(f"{kind}_{name}").values()} for name in ("train", "valid")
