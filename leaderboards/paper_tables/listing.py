@@ -21,8 +21,8 @@ class RowState:
 
     Attributes:
         row: Its published cells.
-        wanted: Columns that a run of ours could fill and none does.
-        measured: Columns that a run fills.
+        wanted: Columns that a run of ours could fill and none does with all of its panel.
+        measured: Columns that a run fills, with a remark where it is only a part.
         commands: What would produce the wanted ones; None where nothing is wanted.
     """
 
@@ -61,7 +61,11 @@ def state_of(table_id: str, placed: Sequence[Placed] = ()) -> TableState:
     for row in shown.rows:
         cells = tuple(result for result in results if result.row == row.name)
         columns = [replace(column, metric=column.metric or cells[0].metric) for column in table.columns]
-        ours = {column.benchmark for column, cell in zip(columns, row.cells, strict=True) if cell.measured is not None}
+        ours = {
+            column.benchmark: cell.measured.whole
+            for column, cell in zip(columns, row.cells, strict=True)
+            if cell.measured is not None
+        }
         published = {(cell.benchmark, cell.metric) for cell in cells}
         wanted = [
             column
@@ -70,14 +74,14 @@ def state_of(table_id: str, placed: Sequence[Placed] = ()) -> TableState:
             and column.unit == "%"
             and column.benchmark != AVERAGE
             and panel_of(column.benchmark)
-            and column.benchmark not in ours
+            and not ours.get(column.benchmark)
         ]
         commands = commands_of(table, cells, wanted) if wanted and table.env else None
         rows.append(
             RowState(
                 cells,
                 tuple(column.benchmark for column in wanted) if table.env else (),
-                tuple(column.benchmark for column in columns if column.benchmark in ours),
+                tuple(name if whole else f"{name} (in part)" for name, whole in ours.items()),
                 commands,
             )
         )

@@ -47,8 +47,9 @@ def measured_cells(
         HolderGymError: If a run fills no cell of the row, or two runs fill the same.
     """
     found: dict[str, Measured] = {}
+    about = next(iter(published.values()), None)
     for each in placed:
-        filled = _filled(table, columns, each)
+        filled = _filled(table, columns, each, about)
         for column, rate, source in filled:
             if column.benchmark in found:
                 other = found[column.benchmark].sources[0].name
@@ -66,7 +67,9 @@ def measured_cells(
     return found
 
 
-def _filled(table: Table, columns: Sequence[Column], placed: Placed) -> list[tuple[Column, _Rate, Source]]:
+def _filled(
+    table: Table, columns: Sequence[Column], placed: Placed, about: Published | None
+) -> list[tuple[Column, _Rate, Source]]:
     run = placed.run
     if not isinstance(run.config.agent, LanguageModelSettings):
         raise HolderGymError(
@@ -87,7 +90,8 @@ def _filled(table: Table, columns: Sequence[Column], placed: Placed) -> list[tup
         rate = _rate(column, pieces, run)
         if rate is None:
             continue
-        source = Source(run, placed.name, _notes(table, column, run, pieces.overall))
+        notes = (*_notes(table, column, run, pieces.overall), *_other_model(run.config.agent.model, about))
+        source = Source(run, placed.name, notes)
         filled.append((column, rate, source))
     if not filled:
         metrics = " and ".join(sorted({column.metric for column in mine}))
@@ -151,6 +155,15 @@ def _notes(table: Table, column: Column, run: Run, overall: Metrics) -> tuple[st
         ours = f"protocol {run.config.protocol}" if run.config.protocol else "no protocol"
         notes.append(f"{ours}, and {wanted} is the paper's")
     return tuple(notes)
+
+
+def _other_model(played: str, about: Published | None) -> tuple[str, ...]:
+    """A remark where an untrained model's row was measured with a model of another name."""
+    if about is None or about.method not in ("Base", "Instruct"):
+        return ()
+    wanted = about.label if about.method == "Instruct" else about.model
+    same = played.rstrip("/").rpartition("/")[2].casefold() == wanted.casefold()
+    return () if same else (f"model {played}, and the row is about {wanted}",)
 
 
 def _delta(rate: _Rate, source: Source, published: Published | None) -> tuple[Value, Interval, bool]:

@@ -53,6 +53,12 @@ class Measured:
     delta_interval: Interval
     published_exact: bool = False
 
+    @property
+    def whole(self) -> bool:
+        """Whether all tasks of the panel, or all draws, were played."""
+        runs = [source.run for source in self.sources]
+        return all(run.complete and not (run.panel.partial and run.panel.draws is None) for run in runs)
+
 
 @dataclass(frozen=True)
 class TableCell:

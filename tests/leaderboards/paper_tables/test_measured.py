@@ -86,6 +86,23 @@ def test_a_part_of_the_panel_and_an_unfinished_run_have_no_difference(measure, r
     assert "protocol full, and gigpo-128 is the paper's" in " ".join(table.footnotes)
 
 
+def test_the_row_of_an_untrained_model_says_so_if_another_one_played(measure, runs, shared) -> None:
+    panel = open_problems("aime2024", shared / "math").panel
+    for row, model in (("qwen2.5-math-7b", "org/other"), ("qwen2.5-math-1.5b", "Qwen/Qwen2.5-Math-1.5B")):
+        measure(f"holderpo/2/{row}/a", won=5, model=model, panel=panel, env="math", engine=None, max_steps=1)
+    notes = " ".join(paper_table("holderpo/2", placed_below(runs)).footnotes)
+    assert "model org/other, and the row is about Qwen2.5-Math-7B" in notes
+    assert "and the row is about Qwen2.5-Math-1.5B" not in notes
+
+
+def test_what_was_measured_in_part_is_still_missing(measure, runs) -> None:
+    measure(f"{ROW}/part", won=5, panel=household_panel().limit(12))
+    row = next(each for each in state_of("holderpo/3", placed_below(runs)).rows if each.row[0].row == NAME)
+    assert row.measured[-1] == "All (in part)"
+    assert "All" in row.wanted
+    assert "--protocol gigpo-128" in row.commands.evaluate
+
+
 def test_runs_that_do_not_fit_are_refused(measure, runs) -> None:
     measure(f"{ROW}/a", won=5, panel=household_panel("valid_unseen", 134))
     with pytest.raises(HolderGymError, match=r"played alfworld, panel valid_unseen.*its cells are for valid_seen"):
