@@ -53,6 +53,10 @@ def _reach(results: Sequence[Result], cost: Callable[[Result], int]) -> Reach | 
     end = max(cost(result) for result in finished)
     if points[-1][0] < end:
         points.append((end, points[-1][1]))
+    curve = Reach(tuple(spent for spent, _ in points), tuple(share for _, share in points))
+    if end < MOST_POINTS:
+        # A point at every budget, so that all curves can be read off at the same place.
+        return Reach(tuple(range(end + 1)), tuple(curve.at(budget) for budget in range(end + 1)))
     kept = _thinned(points)
     return Reach(tuple(spent for spent, _ in kept), tuple(share for _, share in kept))
 

@@ -41,9 +41,14 @@ def replay_run(
         each: Told each episode as it was played again.
 
     Raises:
-        RefusedError: If the tasks are not those of the run, or an episode went another way than the run says.
+        RefusedError: If the tasks are not those of the run, an episode went another way than the run says, or playing
+            would run the programs in it.
         HolderGymError: If the games or problems cannot be opened.
     """
+    if run.config.env == "math_python":
+        raise RefusedError(
+            f"{run.folder} cannot be played again: that would run programs that a stranger may have written"
+        )
     config = replace(run.config, agent=ReplaySettings(path=run.folder), protocol=None, data=data, out=None, workers=1)
     try:
         arena = open_arena(config)

@@ -246,6 +246,17 @@ def test_a_replay_grades_answers_again(copy: Copy, tmp_path: Path) -> None:
         add_run(run, tmp_path / "board", replay=True)
 
 
+def test_programs_of_strangers_are_not_run(tmp_path: Path) -> None:
+    from holdergym.agents.registry import BlankSettings
+    from holdergym.eval.config import EvalConfig
+    from holdergym.eval.evaluation import evaluate
+
+    evaluate(EvalConfig(env="math_python", panel="builtin_valid", agent=BlankSettings(), out=tmp_path / "programs"))
+    with pytest.raises(RefusedError, match="programs that a stranger may have written"):
+        add_run(tmp_path / "programs", tmp_path / "board", replay=True)
+    add_run(tmp_path / "programs", tmp_path / "board")
+
+
 def test_a_run_is_taken_once(copy: Copy, tmp_path: Path) -> None:
     run = copy("random")
     add_run(run, tmp_path / "board")
