@@ -17,16 +17,17 @@ _SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    "-": "{-}",
     '"': "\\textquotedbl{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
-_NUMBER = re.compile(r"[+-]\d")
+# A hyphen before a number is a minus sign; two hyphens would become a dash.
+_MINUS = re.compile(r"(?<![^\s\[(])-(?=\d)")
+_DASH = re.compile(r"-(?=-)")
 
 
 def escape(text: str) -> str:
     """A text as LaTeX shows it: whatever it holds, it is no command, no comment and no new cell."""
-    return "".join(_SPECIAL.get(character, character) for character in plain(text))
+    return _DASH.sub("-{}", "".join(_SPECIAL.get(character, character) for character in plain(text)))
 
 
 def boards_as_latex(boards: Sequence[Board]) -> str:
@@ -87,8 +88,6 @@ def _table(
 
 
 def _cell(text: str) -> str:
-    """A cell that begins with ``[`` would be an argument of the line before it; a signed number has a minus sign."""
-    escaped = escape(text)
-    if _NUMBER.match(text):
-        escaped = f"${text[0]}${escape(text[1:])}"
+    """A cell; one that begins with ``[`` or ``*`` would be an argument of the line before it."""
+    escaped = _MINUS.sub("$-$", escape(text))
     return f"{{}}{escaped}" if text.startswith(("[", "*")) else escaped

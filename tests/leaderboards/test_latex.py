@@ -26,14 +26,15 @@ def test_a_board_has_a_row_a_run_and_as_many_cells_as_headers(make_run: Callable
 def test_no_text_is_a_command(text: str) -> None:
     escaped = escape(text)
     words = "textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|textquotedbl"
-    allowed = rf"\\({words})\{{\}}|\\[&%$#_{{}}]|\{{-\}}"
+    allowed = rf"\\({words})\{{\}}|\\[&%$#_{{}}]|-\{{\}}"
     assert not set(re.sub(allowed, "", escaped)) & set("\\&%$#_{}~^\n")
 
 
 def test_cells_that_begin_a_line() -> None:
     """After ``\\\\`` a bracket would be the length of a skip and a star its form."""
-    table = SideTable("t", 1, ("a", "b"), (("[1, 2]", "+3.0"), ("*", "-0.5")), ("note_1",))
+    table = SideTable("t", 1, ("a", "b"), (("[-1.5, 2]", "+3.0"), ("*", "-0.5"), ("a-b -- c", "(-1)")), ("note_1",))
     text = table_as_latex(table)
-    assert "{}[1, 2] & $+$3.0 \\\\" in text
+    assert "{}[$-$1.5, 2] & +3.0 \\\\" in text
     assert "{}* & $-$0.5 \\\\" in text
+    assert "a-b -{}- c & ($-$1) \\\\" in text
     assert "note\\_1" in text
