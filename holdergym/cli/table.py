@@ -15,6 +15,7 @@ from ..leaderboards.paper_tables import (
     as_html,
     as_latex,
     as_markdown,
+    as_text,
     paper_table,
     placed_below,
     placed_by,
@@ -24,12 +25,13 @@ from .paths import OUTPUT, PATH
 from .terminal import echo
 
 _FORMATS: dict[str, Callable[[Sequence[PaperTable]], str]] = {
+    "text": as_text,
     "md": as_markdown,
     "latex": as_latex,
     "html": as_html,
     "csv": as_csv,
 }
-_SUFFIXES = {"md": "md", "latex": "tex", "html": "html", "csv": "csv"}
+_SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "html": "html", "csv": "csv"}
 _RUNS = click.option("--runs", type=PATH, help="Folder of runs; those at PAPER/TABLE/ROW/... in it belong to that row.")
 _ROWS = click.option("--rows", type=PATH, help="TOML file that says which runs belong to which row.")
 _OUT = click.option("--out", type=OUTPUT, help="File to write instead of standard output.")
@@ -63,7 +65,7 @@ def command() -> None:
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 @_RUNS
 @_ROWS
-@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="md", show_default=True)
+@click.option("--format", "form", type=click.Choice(list(_FORMATS)), default="text", show_default=True)
 @click.option("--standalone", is_flag=True, help="latex: a document that compiles as it is.")
 @_OUT
 def show(

@@ -1,7 +1,7 @@
 """Published tables again, in their own layout, with what was measured here beside them.
 
-``paper_table`` makes the records of a table; ``as_markdown``, ``as_latex``, ``as_html`` and ``as_csv`` write them, and
-``section_as_html`` writes one for a page that is made elsewhere.
+``paper_table`` makes the records of a table; ``as_text``, ``as_markdown``, ``as_latex``, ``as_html`` and ``as_csv``
+write them, and ``section_as_html`` writes one for a page that is made elsewhere.
 """
 
 from .assembling import paper_table
@@ -11,6 +11,7 @@ from .markdown import as_markdown
 from .page import STYLE, as_html, section_as_html
 from .placing import Placed, placed_below, placed_by
 from .records import Measured, PaperTable, Source, TableCell, TableRow
+from .text import as_text
 
 __all__ = [
     "STYLE",
@@ -24,6 +25,7 @@ __all__ = [
     "as_html",
     "as_latex",
     "as_markdown",
+    "as_text",
     "latex_escape",
     "paper_table",
     "placed_below",

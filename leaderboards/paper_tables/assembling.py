@@ -15,6 +15,7 @@ from .measuring import measured_cells
 from .placing import Placed, of_table
 from .records import BEST, SECOND, Measured, PaperTable, Source, TableCell, TableRow
 
+RANKS = "Best published number of a column bold, second underlined"
 _SHOWN = 12
 
 
@@ -100,7 +101,7 @@ def _row(
             if (not result.found and result.note) or (result.note and result.note != first.note):
                 marks = (*marks, notes.number(f"{result.note}."))
         measured = ours.get(column.benchmark) if column.unit == "%" else None
-        cells.append(TableCell(result, "", measured, tuple(dict.fromkeys(marks))))
+        cells.append(TableCell(result, "", measured, tuple(sorted(set(marks)))))
     # An average has the sources of all columns once more.
     provenance = dict.fromkeys(_provenance(source) for measured in ours.values() for source in measured.sources)
     return TableRow(
@@ -160,10 +161,7 @@ def _ranks(column: Column, cells: Sequence[tuple[int, TableCell]]) -> dict[int, 
 def _remarks(table: Table, results: Sequence[Published], rows: Sequence[TableRow]) -> list[str]:
     remarks = [f"{table.note[:1].upper()}{table.note[1:]}."] if table.note else []
     if any(cell.rank for row in rows for cell in row.cells):
-        remarks.append(
-            "Best published number of a column bold, second underlined"
-            + (f", by {table.rank}." if table.rank not in ("", "all") else ".")
-        )
+        remarks.append(f"{RANKS}{f', by {table.rank}' if table.rank not in ('', 'all') else ''}.")
     sources: dict[tuple[str, str], list[str]] = {}
     for result in results:
         if result.found:

@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 from holdergym.leaderboards.published import TABLES, results_of
 
 from holdergym.cli import main
@@ -37,13 +36,21 @@ def table(capsys):
 def test_a_table_needs_no_subcommand(table) -> None:
     code, out, _ = table("holderpo/2")
     assert code == 0
-    assert out.startswith("### holderpo/2: Five mathematics benchmarks")
+    assert out.startswith("holderpo/2: Five mathematics benchmarks (Table 2)\n")
+    assert re.search(r"^  HölderPO dynamic +linear 2 -> -2 +43\.3~ +68\.7\* .* 54\.9\*\[\d+\]$", out, re.MULTILINE)
+    assert re.search(r"^\[\d+\] Audit, error, contradiction: AIME24", out, re.MULTILINE)
+    assert "Best published number of a column with *, second with ~, by model." in out
     assert table("show", "holderpo/2")[1] == out
     assert out in table("holderpo/2", "holderpo/3")[1]
 
 
 def test_forms_and_files(table, tmp_path) -> None:
-    for form, begins in (("latex", "% needs"), ("html", "<!doctype html>"), ("csv", "table,row,")):
+    for form, begins in (
+        ("latex", "% needs"),
+        ("md", "### holderpo/3"),
+        ("html", "<!doctype html>"),
+        ("csv", "table,row,"),
+    ):
         file = tmp_path / form
         assert table("holderpo/3", "--format", form, "--out", file)[:2] == (0, "")
         assert file.read_text().startswith(begins)
@@ -144,7 +151,7 @@ def test_all_is_quick_and_gives_the_same_bytes(table, tmp_path) -> None:
     assert table("all", "--out", tmp_path / "two")[0] == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == sorted(path.name for path in (tmp_path / "two").iterdir())
-    assert len(names) == 4 * (len(TABLES) + 1) + 2
+    assert len(names) == 5 * (len(TABLES) + 1) + 2
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
@@ -213,10 +220,10 @@ def test_a_measured_row_goes_to_the_hub(table, measure, tmp_path) -> None:
         "hf", "holderpo/3", NAME, "--runs", runs, "--dataset", "All=org/alfworld:valid_seen", "--out", out
     )
     assert (code, said) == (0, f"1 entry in {out}\n")
-    (entry,) = yaml.safe_load(out.read_text())
-    assert entry["dataset"] == {"id": "org/alfworld", "task_id": "valid_seen"}
-    assert entry["value"] == pytest.approx(100 * 100 / 140, abs=0.01)
-    assert run.panel.sha256[:12] in entry["notes"]
+    written = out.read_text()
+    assert written.startswith('- dataset:\n    id: "org/alfworld"\n    task_id: "valid_seen"\n  value: 71.43\n')
+    assert written.count("- dataset:") == 1
+    assert run.panel.sha256[:12] in written
     code, _, err = table("hf", "holderpo/3", NAME, "--runs", runs, "--dataset", "Pick=org/alfworld", "--out", out)
     assert code == 2
     assert "no success rate over one panel" in err
