@@ -7,7 +7,7 @@ from transformers import PreTrainedModel
 
 from .drawing import Draw, draw_tokens
 from .forward import Forward
-from .prefix_store import PrefixStore
+from .prefix_store import SHORTEST, Ids, Prefix, PrefixStore, as_ids, common
 from .responses import GrowingResponse, Job, ResponseRules
 from .row_attention import rows_of, use_row_attention
 from .slot_cache import SlotCache
@@ -32,8 +32,9 @@ class BatchDecoder:
         self._rules = rules
         self._rows = rows
         self._store = PrefixStore(cache_bytes)
-        # The response in each row of the cache.
+        # The response in each row of the cache, and its prompt.
         self._responses: list[GrowingResponse] = []
+        self._prompts: list[Ids] = []
         self._cache = SlotCache(model, rows)
 
     @property
@@ -50,9 +51,11 @@ class BatchDecoder:
         """Computes the prompt, from where a kept prefix ends, and draws the first token."""
         if not self._rules.admits(job):
             return
-        prefix = self._store.find(job.prompt_ids)
+        ids = as_ids(job.prompt_ids)
+        prefix = self._longest_prefix(ids)
         response = self._rules.begin(job, prefix.length)
         self._responses.append(response)
+        self._prompts.append(ids)
         row = self._cache.begin_row(prefix.state, prefix.length)
         length = len(job.prompt_ids)
         with rows_of([length]):
@@ -90,8 +93,19 @@ class BatchDecoder:
         for response in self._responses:
             response.job.fail(error)
         self._responses = []
+        self._prompts = []
         self._cache = SlotCache(self._model, self._rows)
         self._store.clear()
+
+    def _longest_prefix(self, ids: Ids) -> Prefix:
+        """What a kept state has of a prompt, or a neighbour: of a group that is begun at once, all but the first."""
+        prefix = self._store.find(ids)
+        row, length = max(
+            ((row, common(prompt, ids[:-1])) for row, prompt in enumerate(self._prompts)),
+            key=lambda found: found[1],
+            default=(0, 0),
+        )
+        return Prefix(self._cache.look(row), length) if length > max(prefix.length, SHORTEST - 1) else prefix
 
     def _add(self, draws: list[Draw], responses: list[GrowingResponse]) -> None:
         for draw, response in zip(draws, responses, strict=True):
@@ -109,6 +123,6 @@ class BatchDecoder:
             # The last token was drawn but never computed, so the state ends before it.
             self._store.keep([*response.job.prompt_ids, *response.ids[:-1]], self._cache.state(row))
         self._cache.end_row(row)
-        last = self._responses.pop()
+        last, prompt = self._responses.pop(), self._prompts.pop()
         if last is not response:
-            self._responses[row] = last
+            self._responses[row], self._prompts[row] = last, prompt

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from .slot_cache import LayerState
 
+Ids = NDArray[np.int32]
+"""Tokens, as they are compared."""
+
 
 class Prefix(NamedTuple):
     """The state to begin with, and how many tokens of the prompt it covers."""
@@ -17,14 +20,14 @@ class Prefix(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    ids: NDArray[np.int32]
+    ids: Ids
     state: list[LayerState]
     size: int
 
 
 _NO_PREFIX = Prefix([], 0)
 # Copying a state costs about as much as computing a few tokens.
-_SHORTEST = 8
+SHORTEST = 8
 
 
 class PrefixStore:
@@ -41,15 +44,15 @@ class PrefixStore:
         self._limit = limit
         self._entries: list[_Entry] = []
 
-    def find(self, prompt_ids: Sequence[int]) -> Prefix:
+    def find(self, prompt_ids: Sequence[int] | Ids) -> Prefix:
         """The kept state that covers the longest beginning of a prompt, but never its last token."""
-        ids = np.asarray(prompt_ids, dtype=np.int32)
+        ids = as_ids(prompt_ids)
         best, length = None, 0
         for number, entry in enumerate(self._entries):
-            count = _common(entry.ids, ids[:-1])
+            count = common(entry.ids, ids[:-1])
             if count > length:
                 best, length = number, count
-        if best is None or length < _SHORTEST:
+        if best is None or length < SHORTEST:
             return _NO_PREFIX
         entry = self._entries.pop(best)
         self._entries.append(entry)
@@ -57,11 +60,11 @@ class PrefixStore:
 
     def keep(self, ids: Sequence[int], state: list[LayerState]) -> None:
         """Keeps a state, in place of those that it contains and of the least recently used ones."""
-        new = np.asarray(ids, dtype=np.int32)
+        new = as_ids(ids)
         size = sum(tensor.nbytes for layer in state for tensor in layer)
         if size > self._limit:
             return
-        remaining = [entry for entry in self._entries if _common(entry.ids, new) < len(entry.ids)]
+        remaining = [entry for entry in self._entries if common(entry.ids, new) < len(entry.ids)]
         total = size + sum(entry.size for entry in remaining)
         while total > self._limit:
             total -= remaining.pop(0).size
@@ -72,7 +75,12 @@ class PrefixStore:
         self._entries = []
 
 
-def _common(first: NDArray[np.int32], second: NDArray[np.int32]) -> int:
+def as_ids(tokens: Sequence[int] | Ids) -> Ids:
+    """Tokens in the form in which they are compared."""
+    return np.asarray(tokens, dtype=np.int32)
+
+
+def common(first: Ids, second: Ids) -> int:
     """Number of tokens with which both begin."""
     length = min(len(first), len(second))
     different = np.flatnonzero(first[:length] != second[:length])

@@ -133,11 +133,12 @@ class SlotCache:
 
     def state(self, row: int) -> list[LayerState]:
         """A copy of the keys and values of a row."""
+        return [LayerState(layer.keys.clone(), layer.values.clone()) for layer in self.look(row)]
+
+    def look(self, row: int) -> list[LayerState]:
+        """The keys and values of a row themselves, good until the cache is used again."""
         length = self.lengths[row]
-        return [
-            LayerState(layer.keys[row, :, :length].clone(), layer.values[row, :, :length].clone())
-            for layer in self._layers
-        ]
+        return [LayerState(layer.keys[row, :, :length], layer.values[row, :, :length]) for layer in self._layers]
 
     def wipe(self, row: int) -> None:
         """Clears what was computed for a row."""

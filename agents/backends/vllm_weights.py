@@ -1,17 +1,24 @@
 """Other weights for an engine that runs: what vLLM's workers are taught for it."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 EXTENSION = f"{__name__}.TakesWeights"
 """Value of vLLM's engine argument ``worker_extension_cls``."""
 
 
+class _Model(Protocol):
+    def load_weights(self, weights: "Iterable[tuple[str, Tensor]]") -> object: ...
+
+    def modules(self) -> "Iterator[nn.Module]": ...
+
+
 class _Runner(Protocol):
-    def get_model(self) -> "nn.Module": ...
+    def get_model(self) -> _Model: ...
 
 
 class TakesWeights:

@@ -148,6 +148,29 @@ def test_a_prompt_that_branches_off_or_repeats_uses_what_is_common(  # type: ign
     _assert_same(answers, _alone(tiny_model, tiny_tokenizer, requests))
 
 
+def test_a_group_that_is_begun_at_once_computes_its_prompt_once(  # type: ignore[no-untyped-def]
+    tiny_model, tiny_tokenizer, ask: MakeRequest
+) -> None:
+    """The samples of a task, as in training: nothing has ended yet that could have been kept."""
+    shared, other = _prompt(60, 1), _prompt(50, 2)
+    prompts = [shared, shared, (*shared[:40], *_prompt(9, 3)), other, other, shared[:20], shared]
+    requests = [ask(ids, max_tokens=9 + number, temperature=1.0, seed=number) for number, ids in enumerate(prompts)]
+    with closing(TransformersBackend(tiny_model, tiny_tokenizer, max_batch=8, cache_gib=0.0)) as backend:
+        decoder, joined = vars(backend)["_decoder"], threading.Event()
+        join = decoder.join
+
+        def together(job: object) -> None:
+            assert joined.wait(WAIT_S)  # until all have been asked
+            join(job)
+
+        decoder.join = together
+        futures = [backend.submit(request) for request in requests]
+        joined.set()
+        answers = _answers(futures)
+    assert [answer.usage and answer.usage.cached for answer in answers] == [0, 59, 40, 0, 49, 19, 59]
+    _assert_same(answers, _alone(tiny_model, tiny_tokenizer, requests))
+
+
 def test_the_seed_and_nothing_else_decides_a_draw(tiny_model, tiny_tokenizer, ask: MakeRequest) -> None:  # type: ignore[no-untyped-def]
     requests = [ask(_prompt(20, 1), temperature=1.0, seed=seed) for seed in (1, 2, 1, 3)]
     with closing(TransformersBackend(tiny_model, tiny_tokenizer)) as backend:
