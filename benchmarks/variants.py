@@ -87,13 +87,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
-    parser.add_argument("--panel", default="builtin_small", help="its _train and _valid panels")
-    parser.add_argument("--warm-rounds", type=int, default=5, help="of 60 optimiser steps each")
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--panel", default="builtin_small_valid", help="few problems, so that each comes often")
+    parser.add_argument("--held-out", default="builtin_small_train")
+    parser.add_argument("--warm-rounds", type=int, default=2, help="of 60 optimiser steps each")
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--groups", type=int, default=16)
     parser.add_argument("--group-size", type=int, default=8)
-    parser.add_argument("--updates", type=int, default=2)
-    parser.add_argument("--learning-rate", type=float, default=5e-4)
+    parser.add_argument("--updates", type=int, default=4)
+    parser.add_argument("--learning-rate", type=float, default=3e-4)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="train nothing")
     options = parser.parse_args()
@@ -108,7 +109,7 @@ def _warm(options: argparse.Namespace, name: str, seed: int) -> Path:
         make_tiny_policy(folder / "new", "math", size=SIZES[name], seed=seed)
     config = SftConfig(
         env="math",
-        panel=f"{options.panel}_train",
+        panel=options.panel,
         agent=LanguageModelSettings(model=str(folder / "new"), prompt="free", max_tokens=TOKENS),
         rounds=options.warm_rounds,
         updates=60,
@@ -139,7 +140,7 @@ def _run(options: argparse.Namespace, name: str, seed: int, begun: Mapping[str, 
     wanted = {"explorer": isinstance(method.source, ExplorerMix), "partner": method.partner is not None}
     config = TrainConfig(
         env="math",
-        panel=f"{options.panel}_train",
+        panel=options.panel,
         agent=_agent(begun["policy"]),
         method=method,
         **{model: LanguageModelSettings(model=str(begun[model])) for model in wanted if wanted[model]},
@@ -167,7 +168,10 @@ def _score(options: argparse.Namespace, name: str, seed: int, model: Path) -> No
     path = options.out / f"seed-{seed}" / name / "score.json"
     if path.is_file():
         return
-    found = {panel: _play(options, model, seed, f"{options.panel}_{panel}") for panel in ("train", "valid")}
+    found = {
+        "train": _play(options, model, seed, options.panel),
+        "valid": _play(options, model, seed, options.held_out),
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found), encoding="utf-8")
     rate = sum(found["train"].values()) / len(found["train"])
