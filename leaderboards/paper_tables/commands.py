@@ -59,6 +59,9 @@ _RECIPES: Final = {
     "Qwen3-8B-Base": ("holderpo-math-qwen3-8b", "p=linear 2 to -2 clip=sequence"),
     "Qwen2.5-1.5B-Instruct": ("holderpo-alfworld-qwen2.5-1.5b", "p=linear 1 to -1 clip=sequence"),
 }
+# Papers that train as the recipes do: HölderPO, and those whose protocols it takes over.
+_OF_THE_RECIPES: Final = ("holderpo", "gmpo", "gigpo")
+_CHECKPOINT: Final = "CHECKPOINT is what the training prints at its end"
 # Names in the paper's table 5, and shapes of ours going up and down.
 _SHAPES: Final = {
     "linear": ("linear", "linear_dec"),
@@ -114,29 +117,33 @@ def _train(table: Table, row: Published, model: str, place: str) -> tuple[str, s
     out = f"--out {TRAININGS}/{place}"
     recipe, config = _RECIPES.get(row.model, ("", ""))
     method, settings = _method(table, row)
-    if recipe and row.method == "HölderPO" and (row.config == config or _SCHEDULE.fullmatch(row.config)):
-        words = ["holdergym train", f"--preset {recipe}", "--data DIR"]
-        words += [] if row.config == config else [f"--set {shlex.quote(setting)}" for setting in settings]
-        return " ".join([*words, out]), "CHECKPOINT is what the training prints at its end"
+    own = row.method == "HölderPO" and row.config == config
+    if own and recipe:
+        return f"holdergym train --preset {recipe} --data DIR {out}", _CHECKPOINT
     if method is None:
         return "", f"HölderGym has no method {row.label}; CHECKPOINT is a model that you have"
+    sets = [f"--set {shlex.quote(setting)}" for setting in settings]
+    if recipe and table.paper in _OF_THE_RECIPES:
+        # The recipe's data, batches and lengths, with another method in it.
+        words = ["holdergym train", f"--preset {recipe}", f"--method {method}", "--data DIR", *sets, out]
+        return " ".join(words), f"{_CHECKPOINT}; data, batches and rounds are those of the HölderPO run"
     panel = "--panel train_math_lvl3to5_8k" if table.env == "math" else "--panel train"
     words = ["holdergym train", f"--env {table.env}", panel, "--data DIR", f"--model {model}", f"--method {method}"]
-    words += [f"--set {shlex.quote(setting)}" for setting in settings]
-    remark = (
-        "CHECKPOINT is what the training prints at its end; rounds, lengths and data are ours where no preset has them"
-    )
+    remark = f"{_CHECKPOINT}; data, batches and rounds are ours: set those of the paper"
     if row.method in ("S2L-PO", "CoDistill-GRPO"):
-        remark += "; the method's second model has to be set"
-    return " ".join([*words, out]), remark
+        remark += ", and the method's second model"
+    return " ".join([*words, *sets, out]), remark
 
 
 def _method(table: Table, row: Published) -> tuple[str | None, list[str]]:
     if row.method != "HölderPO":
-        plain = row.config == "" or row.method in ("S2L-PO",)
-        return (_METHODS.get((row.method, table.env)) if plain else None), []
+        plain = row.config == "" or row.method == "S2L-PO"
+        name = _METHODS.get((row.method, table.env)) if plain else None
+        # The runs that HölderPO's mathematics tables quote have no KL term.
+        no_kl = name == "grpo" and table.paper in _OF_THE_RECIPES
+        return name, ["method.kl.coefficient=0"] if no_kl else []
     exponent = "method.aggregation.exponent"
-    name = "holderpo-alfworld" if table.env == "alfworld" else "holderpo"
+    holder = "holderpo-alfworld" if table.env == "alfworld" else "holderpo"
     if found := _SCHEDULE.fullmatch(row.config):
         first, last = int(found["first"]), int(found["last"])
         shape = _SHAPES[found["shape"]][first > last]
@@ -146,12 +153,12 @@ def _method(table: Table, row: Published) -> tuple[str | None, list[str]]:
             f"{exponent}.high={max(first, last)}",
         ]
     elif found := _STATIC.fullmatch(row.config):
-        name, settings = "holderpo-static", [f"{exponent}.p={found['p']}"]
+        holder, settings = "holderpo-static", [f"{exponent}.p={found['p']}"]
     else:
         return None, []
     if found["clip"] == "token":
         settings.append("method.aggregation.clip=token")
-    return name, settings
+    return holder, settings
 
 
 def _evaluate(table: Table, columns: Sequence[Column], row: Published, model: str, place: str) -> str:
