@@ -4,13 +4,15 @@ from typing import NamedTuple
 
 import torch
 
-from ..agents.backends.backend import Backend, Generation, Request, Sampling, TokenPrompt
+from ..agents.backends.backend import Backend, BackendTimeout, Generation, Request, Sampling, TokenPrompt
 from ..agents.sequences import TokenSequence
 from .scoring import Scorer
 
 _LENGTHS = (3, 40, 300)
 _RESPONSE = 16
 _PART_TOKENS = 8192
+# A back end keeps its own time. Only one that hangs is waited for so much longer.
+_GRACE_SECONDS = 60.0
 
 
 class Difference(NamedTuple):
@@ -45,11 +47,14 @@ class Probe:
             scorer: The trainer's model at temperature 1.
 
         Raises:
-            BackendError: If the back end does not answer.
+            BackendError: If the back end does not answer, or not in time.
         """
         sampling = Sampling(max_tokens=_RESPONSE, temperature=1.0, seed=1)
         futures = [backend.submit(Request(TokenPrompt(ids), sampling, self._timeout_s)) for ids in self._prompts]
-        sequences = [_sequence(future.result(self._timeout_s)) for future in futures]
+        try:
+            sequences = [_sequence(future.result(self._timeout_s + _GRACE_SECONDS)) for future in futures]
+        except TimeoutError:
+            raise BackendTimeout(f"the language model hangs: no response within {self._timeout_s:g} seconds") from None
         served_T = torch.tensor([logp for one in sequences for logp in one.logprobs[-one.lengths[0] :]])
         off_T = (served_T - scorer.all(sequences, _PART_TOKENS).logp_T).abs()
         return Difference(float(off_T.max()), float(off_T.mean()))

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..agents.backends.backend import Backend
+from safetensors import SafetensorError
+
+from ..agents.backends.backend import Backend, BackendError
 from ..agents.backends.settings import BackendSettings, OpenAISettings, TransformersSettings, VllmSettings
 from ..agents.backends.transformers_backend import TransformersBackend
 from ..agents.backends.vllm_backend import VllmBackend, open_vllm
@@ -26,7 +28,7 @@ _PROBE_SECONDS = 600.0
 
 
 class ServingError(HolderGymError):
-    """What plays is not what is trained."""
+    """What plays is not what is trained, or cannot be made so."""
 
 
 class Trained(NamedTuple):
@@ -123,9 +125,17 @@ class VllmEngine:
 
     def update(self) -> None:
         """Gives the engine the policy's weights, and checks that it computes with them."""
-        with tempfile.TemporaryDirectory(prefix="holdergym-weights-") as folder:
-            self._trained.save(Path(folder))
-            self.backend.take_weights(Path(folder), self._settings.start_s)
+        try:
+            with tempfile.TemporaryDirectory(prefix="holdergym-weights-") as folder:
+                self._trained.save(Path(folder))
+                self.backend.take_weights(Path(folder), self._settings.start_s)
+        except BackendError as error:
+            raise ServingError(str(error)) from None
+        except (OSError, SafetensorError) as error:
+            raise ServingError(
+                f"cannot write the weights for vLLM: {' '.join(str(error).split())[:200]}; set TMPDIR to a folder with "
+                "room for a checkpoint"
+            ) from None
         self.check()
 
     def check(self) -> Difference:
@@ -135,9 +145,12 @@ class VllmEngine:
             How far they are apart.
 
         Raises:
-            ServingError: If they are further apart than rounding explains.
+            ServingError: If they are further apart than rounding explains, or the engine does not answer.
         """
-        found = self._probe.compare(self.backend, self._scorer)
+        try:
+            found = self._probe.compare(self.backend, self._scorer)
+        except BackendError as error:
+            raise ServingError(f"vLLM does not answer a probe: {error}") from None
         exact = self.backend.dtype == "float32" and str(self._trained.model.dtype) == "torch.float32"
         off, bound = (found.largest, FLOAT32_LARGEST) if exact else (found.mean, SIXTEEN_BITS_MEAN)
         if not off <= bound:
