@@ -100,6 +100,7 @@ def test_the_commands_of_the_list_are_ones_that_the_program_takes(table) -> None
     from holdergym.envs.math.published import PUBLISHED
     from holdergym.eval.protocols import find_protocol
     from holdergym.training.presets import preset
+    from holdergym.training.recipes import find_recipe
 
     from holdergym.cli.eval import command as evaluation
     from holdergym.cli.train import command as training
@@ -112,13 +113,14 @@ def test_the_commands_of_the_list_are_ones_that_the_program_takes(table) -> None
     seen = set()
     for verb, options in re.findall(r"holdergym (eval|train) ([^;\n]*)", everything):
         for option in re.findall(r"--[a-z-]+", options):
-            # Recipes come with `train --preset`.
-            assert option in known[verb] or option == "--preset", (verb, option)
-        seen |= set(re.findall(r"--(?:method|protocol|panel|env) \S+", options))
+            assert option in known[verb], (verb, option)
+        seen |= set(re.findall(r"--(?:preset|method|protocol|panel|env) \S+", options))
     for given in seen:
         option, value = given.split()
         if option == "--method":
             preset(value)
+        elif option == "--preset":
+            find_recipe(value)
         elif option == "--protocol":
             find_protocol(value)
         elif option == "--panel":
