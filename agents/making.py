@@ -24,6 +24,45 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 
+class TokenMaker(NamedTuple):
+    """How prompts become tokens here.
+
+    Attributes:
+        composer: Makes prompts.
+        prompt: Their template.
+        opens_thinking: Whether prompts end within a ``<think>``.
+    """
+
+    composer: TokenComposer
+    prompt: Prompt
+    opens_thinking: bool
+
+
+def make_composer(settings: LanguageModelSettings, kind: str, tokenizer: "PreTrainedTokenizerBase") -> TokenMaker:
+    """Makes the prompts that a model with these settings reads.
+
+    Args:
+        settings: Prompt, history and chat template.
+        kind: What will be played, ``alfworld`` or ``math``.
+        tokenizer: The model's tokenizer.
+
+    Raises:
+        HolderGymError: If a file cannot be read or the template cannot be used.
+    """
+    prompt = _prompt(settings, kind)
+    chat = ChatFormat(tokenizer, _chat_template(settings.chat_template).text, settings.template_arguments)
+    return TokenMaker(TokenComposer(prompt, _viewer(settings, prompt), chat), prompt, chat.opens_thinking)
+
+
+def _prompt(settings: LanguageModelSettings, kind: str) -> Prompt:
+    return open_prompt(settings.prompt or ("free" if kind == "math" else "chat"))
+
+
+def _viewer(settings: LanguageModelSettings, prompt: Prompt) -> Viewer:
+    history = prompt.history if settings.history is None else settings.history
+    return Viewer(history, settings.admissible, settings.dialect)
+
+
 class _ChatTemplate(NamedTuple):
     """A chat template in place of the tokenizer's own, and the texts that end a response with it."""
 
@@ -45,17 +84,14 @@ def make_language_model(
     Raises:
         HolderGymError: If the model or a file cannot be loaded, or a package is missing.
     """
-    prompt = open_prompt(settings.prompt or ("free" if kind == "math" else "chat"))
+    prompt = _prompt(settings, kind)
     template = _chat_template(settings.chat_template)
-    history = prompt.history if settings.history is None else settings.history
     max_tokens = settings.max_tokens or MAX_TOKENS[kind]
-    viewer = Viewer(history, settings.admissible, settings.dialect)
     composer: Composer
     if _is_here(settings):
         checkpoint = find_checkpoint(settings.model, settings.revision)
         tokenizer = load_tokenizer(checkpoint)
-        chat = ChatFormat(tokenizer, template.text, settings.template_arguments)
-        composer, thinking_open = TokenComposer(prompt, viewer, chat), chat.opens_thinking
+        composer, _, thinking_open = make_composer(settings, kind, tokenizer)
         open_backend = _backend(settings, checkpoint, tokenizer) if backend is None else lambda: backend
     else:
         if settings.chat_template is not None or settings.template_arguments:
@@ -66,7 +102,7 @@ def make_language_model(
         assert isinstance(settings.backend, OpenAISettings)
         checkpoint = None
         # What a server's template puts before a response is not known; what it cuts out of one it says.
-        composer, thinking_open = MessageComposer(prompt, viewer), False
+        composer, thinking_open = MessageComposer(prompt, _viewer(settings, prompt)), False
         open_backend = _server(settings.backend, settings.model, sends_tokens=False)
     return LanguageModelAgent(
         name=_name(settings, checkpoint, prompt),

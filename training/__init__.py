@@ -13,26 +13,31 @@ Shape suffixes:
 | ``_P`` | group, which is the episodes of one prompt from one policy |
 | ``_U`` | unit of aggregation, which is a turn or a trajectory |
 | ``_V``, ``_H`` | word of the vocabulary, hidden channel |
+
+Each name is loaded on first use; the room itself can be looked at without loading torch.
 """
 
+import importlib
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from ..envs.errors import MissingExtraError
 
 if find_spec("torch") is None:
     raise MissingExtraError("holdergym.training", "train", "torch")
 
-from .advantages import GlobalAdvantage, GroupAdvantage, StepRowAdvantage
-from .batch import Context, PolicyTokens, Rollout, TokenBatch
-from .gigpo import GiGPOAdvantage
-from .holder import log_power_mean
-from .layout import Layout
-from .logprobs import token_logprobs
-from .method import Method
-from .objective import objective, prepare, token_gradients
-from .presets import preset, preset_names
-from .schedules import Schedule
-from .segments import Segments
+if TYPE_CHECKING:
+    from .advantages import GlobalAdvantage, GroupAdvantage, StepRowAdvantage
+    from .batch import Context, PolicyTokens, Rollout, TokenBatch
+    from .gigpo import GiGPOAdvantage
+    from .holder import log_power_mean
+    from .layout import Layout
+    from .logprobs import token_logprobs
+    from .method import Method
+    from .objective import objective, prepare, token_gradients
+    from .presets import preset, preset_names
+    from .schedules import Schedule
+    from .segments import Segments
 
 __all__ = [
     "Context",
@@ -55,3 +60,35 @@ __all__ = [
     "token_gradients",
     "token_logprobs",
 ]
+
+_LAZY = {
+    "Context": ".batch",
+    "GiGPOAdvantage": ".gigpo",
+    "GlobalAdvantage": ".advantages",
+    "GroupAdvantage": ".advantages",
+    "Layout": ".layout",
+    "Method": ".method",
+    "PolicyTokens": ".batch",
+    "Rollout": ".batch",
+    "Schedule": ".schedules",
+    "Segments": ".segments",
+    "StepRowAdvantage": ".advantages",
+    "TokenBatch": ".batch",
+    "log_power_mean": ".holder",
+    "objective": ".objective",
+    "prepare": ".objective",
+    "preset": ".presets",
+    "preset_names": ".presets",
+    "token_gradients": ".objective",
+    "token_logprobs": ".logprobs",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

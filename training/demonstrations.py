@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import gymnasium
 
 from ..agents.agent import Agent, Conversation, Response, episode_seed
-from ..agents.composing import TokenComposer
+from ..agents.making import TokenMaker
 from ..agents.parsing import Rule
 from ..agents.rollout import play_episode
 from ..agents.sequences import TokenSequence, sequences_of
@@ -43,16 +43,15 @@ class DemonstratingAgent(Agent):
 
     Args:
         agent: The other agent.
-        composer: Makes the prompts that the policy will read.
+        maker: Makes the prompts that the policy will read.
         tokenizer: The policy's tokenizer.
-        rule: How the policy marks its commands.
     """
 
-    def __init__(self, agent: Agent, composer: TokenComposer, tokenizer: "PreTrainedTokenizerBase", rule: Rule) -> None:
+    def __init__(self, agent: Agent, maker: TokenMaker, tokenizer: "PreTrainedTokenizerBase") -> None:
         self._agent = agent
-        self._composer = composer
+        self._composer, prompt, self._opens_thinking = maker
         self._tokenizer = tokenizer
-        self._rule = rule
+        self._rule = prompt.rule
 
     @property
     def name(self) -> str:
@@ -71,6 +70,8 @@ class DemonstratingAgent(Agent):
 
     def _told(self, conversation: Conversation, action: str) -> Response:
         reply = reply_of(action, self._rule, conversation.admissible_commands)
+        if self._opens_thinking:
+            reply = f"\n</think>\n\n{reply}"  # the prompt has begun a thought, and nothing is thought here
         ids = self._tokenizer(reply, add_special_tokens=False)["input_ids"]
         response = (*(int(one) for one in ids), int(self._tokenizer.eos_token_id))
         return Response(

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from ..agents.agent import Agent
-from ..agents.chat_format import ChatFormat
-from ..agents.composing import TokenComposer, Viewer
 from ..agents.language_model_settings import LanguageModelSettings
-from ..agents.prompt import open_prompt
+from ..agents.making import make_composer
 from ..agents.sequences import TokenSequence
 from ..envs.errors import ConfigError
 from ..envs.settings import as_toml
@@ -145,17 +143,12 @@ def show(config: SftConfig, playground: Playground, tokenizer: "PreTrainedTokeni
         ConfigError: If the agent does not play this environment.
         DemonstrationError: If no episode was won.
     """
-    settings, told = config.agent, config.demonstrations
-    prompt = open_prompt(settings.prompt or ("free" if playground.kind == "math" else "chat"))
-    history = prompt.history if settings.history is None else settings.history
-    chat = ChatFormat(tokenizer, None, settings.template_arguments)
-    composer = TokenComposer(prompt, Viewer(history, settings.admissible, settings.dialect), chat)
+    told = config.demonstrations
+    maker = make_composer(config.agent, playground.kind, tokenizer)
     agent, is_detour = _expert(config, playground.kind)
     jobs = ((task, sample) for sample in range(told.samples) for task in playground.train.tasks)
     with closing(playground.make_train()) as env:
-        return demonstrate(
-            jobs, DemonstratingAgent(agent, composer, tokenizer, prompt.rule), env, config.seed, is_detour
-        )
+        return demonstrate(jobs, DemonstratingAgent(agent, maker, tokenizer), env, config.seed, is_detour)
 
 
 def _expert(config: SftConfig, kind: str) -> tuple[Agent, Callable[[int, int], bool]]:

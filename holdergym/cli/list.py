@@ -10,7 +10,7 @@ from tabulate import tabulate
 from ..agents.prompt import PROMPTS
 from ..agents.registry import agent_entries
 from ..envs.alfworld.games import BUILTIN_PANELS, find_data, panel_names
-from ..envs.errors import HolderGymError, UnknownNameError
+from ..envs.errors import HolderGymError, MissingExtraError, UnknownNameError
 from ..envs.math.problems import BUILTIN_PANELS as MATH_PANELS
 from ..envs.math.published import PUBLISHED
 from ..eval.protocols import PROTOCOLS
@@ -104,9 +104,9 @@ def _filled(lines: Sequence[str]) -> str:
 
 
 def _recipes() -> str:
-    from ..training.recipes import QUICK, RECIPES
-
-    return tabulate(
-        [(QUICK, "a tiny policy, trained here in minutes"), *((one.name, one.title) for one in RECIPES)],
-        tablefmt="plain",
-    )
+    try:
+        from ..training.recipes import QUICK, RECIPES
+    except MissingExtraError as error:
+        return f"({error})"
+    rows = [(QUICK, "a tiny policy, trained here in minutes"), *((one.name, one.title) for one in RECIPES)]
+    return tabulate(rows, tablefmt="plain")

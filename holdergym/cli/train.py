@@ -69,7 +69,7 @@ def command(
         _refuse_before_subcommand(context)
         return 0
     if preset == "quick":
-        return _quick(context, resume, plan, options)
+        return _quick(context, plan, options)
     from ..training.config import TrainConfig
     from ..training.needs import needs_as_text, parameters_of
     from ..training.planning import plan_as_text
@@ -123,9 +123,9 @@ def _refuse_before_subcommand(context: click.Context) -> None:
         raise ConfigError(f"{option} stands before {context.invoked_subcommand!r}: write it behind")
 
 
-def _quick(context: click.Context, resume: bool, plan: bool, options: Mapping[str, object]) -> int:
-    """The recipe that makes its own model."""
-    from .quick import run
+def _quick(context: click.Context, plan: bool, options: Mapping[str, object]) -> int:
+    """The recipe that makes its own model. It goes on with what its folder holds, with --resume or without."""
+    from .quick_run import run_and_compare
 
     allowed = {"preset", "env", "seed", "out", "resume", "plan"}
     for name in context.params:
@@ -134,7 +134,7 @@ def _quick(context: click.Context, resume: bool, plan: bool, options: Mapping[st
             raise ConfigError(f"--preset quick fixes its settings: leave out {option}, or train without the preset")
     out, env, seed = options["out"], options["env"], options["seed"]
     assert out is None or isinstance(out, Path)
-    return run(out, str(env or "alfworld"), int(str(seed or 0)), resume=resume, plan=plan)
+    return run_and_compare(out, str(env or "alfworld"), int(str(seed or 0)), plan=plan)
 
 
 def _option_layer(name: str, value: object) -> Layer:
