@@ -1,11 +1,12 @@
 """Trains a tiny policy by every variant of GRPO, with the same seeds and budget, and writes their table.
 
-    python benchmarks/variants.py --out DIR [--seeds 0 1 2] [--rounds 30] [--methods grpo grpo+avspo ...]
+    python benchmarks/variants.py --out DIR [--seeds 0 1 2] [--rounds 40] [--methods grpo grpo+avspo ...]
 
 Each seed has a policy of its own, and an explorer and a partner of other sizes for the methods that want them; all
 begin with a warm start on the answers of the built-in arithmetic. From there each method trains for the same number of
 rounds, episodes and optimiser steps (CoDistill-GRPO plays twice as many episodes, as it is defined). The last
-checkpoint of each run, not the best, plays the training panel and the held-out panel greedily.
+checkpoint of each run, not the best, plays every task of the training panel and of the held-out panel several times,
+sampling as in training, which is what the methods optimise.
 
 The table has, for each method, the success rate over all tasks and seeds with its interval, its difference from GRPO
 with interval and p-value, the seeds one by one, the held-out panel, the mean collapse rate, and what the rollouts cost
@@ -25,7 +26,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from holdergym.agents.agent import episode_seed
 from holdergym.agents.language_model_settings import LanguageModelSettings
+from holdergym.agents.rollout import EpisodeJob, roll_out
 from holdergym.agents.trajectory import Outcome
 from holdergym.eval.at_k import Attempts
 from holdergym.eval.bootstrap import bootstrap_rate
@@ -41,7 +44,6 @@ from holdergym.training.run import train
 from holdergym.training.schedules import Schedule
 from holdergym.training.sft import SftConfig, warm_start
 from holdergym.training.tiny.making import TinySize, make_tiny_policy
-from holdergym.training.trainer import Trainer
 from holdergym.training.variants.s2l import ExplorerMix
 
 ALONE = ("s2l-po", "cov_gaussian", "avspo", "expo", "expo-constant", "codistill", "codistill-tis")
@@ -62,10 +64,10 @@ TOKENS = 8
 
 
 class Score(NamedTuple):
-    """What the last checkpoint of a run did: whether each task was won, on both panels."""
+    """What the last checkpoint of a run did: by task how often it was played and won, on both panels."""
 
-    train: Mapping[str, bool]
-    held_out: Mapping[str, bool]
+    train: Mapping[str, Attempts]
+    held_out: Mapping[str, Attempts]
 
 
 def main() -> None:
@@ -95,6 +97,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--group-size", type=int, default=8)
     parser.add_argument("--updates", type=int, default=4)
     parser.add_argument("--learning-rate", type=float, default=3e-4)
+    parser.add_argument("--samples", type=int, default=8, help="episodes of each task that the last checkpoint plays")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="train nothing")
     options = parser.parse_args()
@@ -168,30 +171,36 @@ def _score(options: argparse.Namespace, name: str, seed: int, model: Path) -> No
     path = options.out / f"seed-{seed}" / name / "score.json"
     if path.is_file():
         return
-    found = {
-        "train": _play(options, model, seed, options.panel),
-        "valid": _play(options, model, seed, options.held_out),
-    }
+    found = Score(
+        _play(model, seed, options.panel, options.samples),
+        _play(model, seed, options.held_out, options.samples),
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found), encoding="utf-8")
-    rate = sum(found["train"].values()) / len(found["train"])
-    _say(f"seed {seed}: {name}: {rate:.1%} of the training panel")
+    path.write_text(json.dumps(found._asdict()), encoding="utf-8")
+    _say(f"seed {seed}: {name}: {_rate(found.train):.1%} of the training panel")
 
 
-def _play(options: argparse.Namespace, model: Path, seed: int, panel: str) -> dict[str, bool]:
-    """Which tasks of a panel a model wins, greedily."""
+def _play(model: Path, seed: int, panel: str, samples: int) -> dict[str, Attempts]:
+    """How often a model wins each task of a panel, sampling as it was trained."""
     config = TrainConfig(
         env="math",
         panel=panel,
         agent=_agent(model),
         method=Method(name="none"),
-        validation=ValidationSettings(panel=panel, every=1),
         seed=seed,
         in_flight=64,
     )
+    playground = open_playground(config)
+    jobs = [
+        EpisodeJob(task, sample, episode_seed(seed, f"score of {task.id}", sample))
+        for task in playground.train.tasks
+        for sample in range(samples)
+    ]
+    won = {task.id: 0 for task in playground.train.tasks}
     with open_models(config) as models:
-        trainer = Trainer(config, models, open_playground(config))
-        return {one.task_id: one.outcome is Outcome.WON for one in trainer.validate(models.learners[0])}
+        for one in roll_out(jobs, models.policy.agent(playground.kind), playground.make_train, config.in_flight):
+            won[one.task_id] += one.outcome is Outcome.WON
+    return {task: Attempts(samples=samples, won=number) for task, number in won.items()}
 
 
 def _agent(model: Path) -> LanguageModelSettings:
@@ -219,8 +228,8 @@ def _table(options: argparse.Namespace) -> str:
     for name, found in whole.items():
         attempts = _attempts([one.train for one in found])
         interval = bootstrap_rate([one.won for one in attempts.values()], [one.samples for one in attempts.values()])
-        rates = [sum(one.train.values()) / len(one.train) for one in found]
-        held = [sum(one.held_out.values()) / len(one.held_out) for one in found]
+        rates = [_rate(one.train) for one in found]
+        held = [_rate(one.held_out) for one in found]
         less, p = "", ""
         if name in compared and name != "grpo":
             one = compared[name]
@@ -238,12 +247,21 @@ def _table(options: argparse.Namespace) -> str:
 def _scores(options: argparse.Namespace, name: str) -> list[Score]:
     paths = [options.out / f"seed-{seed}" / name / "score.json" for seed in options.seeds]
     found = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
-    return [Score(one["train"], one["valid"]) for one in found]
+    return [
+        Score(*({task: Attempts(*each) for task, each in one[part].items()} for part in Score._fields)) for one in found
+    ]
 
 
-def _attempts(played: Sequence[Mapping[str, bool]]) -> dict[str, Attempts]:
-    """Each task's episodes, one a seed."""
-    return {task: Attempts(samples=len(played), won=sum(one[task] for one in played)) for task in played[0]}
+def _rate(played: Mapping[str, Attempts]) -> float:
+    return sum(one.won / one.samples for one in played.values()) / len(played)
+
+
+def _attempts(played: Sequence[Mapping[str, Attempts]]) -> dict[str, Attempts]:
+    """Each task's episodes, of all seeds."""
+    return {
+        task: Attempts(samples=sum(one[task].samples for one in played), won=sum(one[task].won for one in played))
+        for task in played[0]
+    }
 
 
 def _against(grpo: Sequence[Score], other: Sequence[Score]) -> Paired:
