@@ -97,6 +97,7 @@ def test_a_run_trains_both(tiny_checkpoint: Path, partner: Path) -> None:
             assert 0 < metrics["partner/importance_weight"] <= 2
 
 
+@pytest.mark.slow
 def test_the_small_model_moves_towards_the_large_one(tiny_checkpoint: Path, partner: Path) -> None:
     """In a game that nobody wins only the distillation term can be learned from, and the large model stands still."""
     panel = Panel.of(
@@ -181,6 +182,7 @@ def test_the_partners_loss_is_the_formula(tiny_checkpoint: Path, partner: Path) 
     assert found.loss == pytest.approx(-float(made.layout.rows.mean(surrogate_T).mean()), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_with_both_models(
     tiny_checkpoint: Path, partner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
