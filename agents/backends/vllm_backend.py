@@ -5,7 +5,7 @@ import gc
 import multiprocessing
 import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from concurrent.futures import Future, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _PASSING, _ATTEMPTS = "error", 3
 # How long an engine that does not start may take to end.
 _END_SECONDS = 20.0
+# How often it is looked whether an engine that takes weights is still alive.
+_LOOK_SECONDS = 0.5
 
 
 class VllmBackend:
@@ -102,10 +104,7 @@ class VllmBackend:
             raise BackendError("the language model was closed")
         try:
             async with asyncio.timeout(seconds):
-                await engine.pause_generation(mode="wait")
-                await engine.collective_rpc("holdergym_take_weights", args=(str(folder),))
-                forgotten = await engine.reset_prefix_cache()
-                await engine.resume_generation()
+                forgotten = await _while_alive(engine, _hand_over(engine, folder))
         except TimeoutError:
             raise BackendTimeout(f"the vLLM engine took no weights within {seconds:g} seconds") from None
         except EngineDeadError:
@@ -190,6 +189,29 @@ def open_vllm(
     loop = LoopThread("language-model")
     # No name for the engine here: an error that a library keeps may keep this frame for ever.
     return VllmBackend(_start(arguments, loop, settings.start_s), loop, decode_with(tokenizer))
+
+
+async def _while_alive(engine: "AsyncLLM", request: Coroutine[object, object, bool]) -> bool:
+    """Waits for an answer, but not for that of a dead engine: what it is asked to do as it dies it never answers."""
+    from vllm.v1.engine.exceptions import EngineDeadError
+
+    task = asyncio.ensure_future(request)
+    try:
+        while not (await asyncio.wait([task], timeout=_LOOK_SECONDS))[0]:
+            if engine.errored:
+                raise EngineDeadError
+        return task.result()
+    finally:
+        task.cancel()
+
+
+async def _hand_over(engine: "AsyncLLM", folder: Path) -> bool:
+    """Puts weights into an engine between responses. False if it has not forgotten what it computed before."""
+    await engine.pause_generation(mode="wait")
+    await engine.collective_rpc("holdergym_take_weights", args=(str(folder),))
+    forgotten = await engine.reset_prefix_cache()
+    await engine.resume_generation()
+    return bool(forgotten)
 
 
 async def _finished(engine: "AsyncLLM", prompt_ids: tuple[int, ...], parameters: "SamplingParams") -> "RequestOutput":

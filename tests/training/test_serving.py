@@ -4,6 +4,7 @@ The engine's tests run where vLLM is installed: ``make test-vllm``.
 """
 
 import importlib.util
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,7 @@ class _Reloads:
 def test_the_engine_plays_with_the_weights_of_each_round(
     kind: str, tmp_path: Path, small_engine: VllmSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("psutil")
     if kind == "adapters":
         pytest.importorskip("peft")
     config = run(
@@ -143,6 +145,8 @@ def test_the_engine_plays_with_the_weights_of_each_round(
 
 def _assert_caught(kind: str, policy: Policy, progress: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that goes on with older weights, wholly or in part, is noticed, and one that catches up is not."""
+    import psutil
+
     serving = vars(policy)["_serving"]
     stale = "does not play with the weights that are trained: .* off by .* set agent.backend.name=transformers"
     with torch.no_grad():
@@ -160,5 +164,14 @@ def _assert_caught(kind: str, policy: Policy, progress: Progress, monkeypatch: p
             patch.setattr(serving.backend, "take_weights", _Reloads(policy).take_weights)
             with pytest.raises(ServingError, match=stale):
                 policy.weights_changed(progress.update + 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
+        with pytest.raises(ServingError, match=r"cannot write the weights for vLLM: .*set TMPDIR"):
+            policy.weights_changed(progress.update + 1)
     policy.weights_changed(progress.update + 1)
     assert policy.updates == progress.update + 1
+    for process in psutil.Process().children(recursive=True):
+        if "EngineCore" in " ".join([process.name(), *process.cmdline()]):
+            process.kill()
+    with pytest.raises(ServingError, match="has died"):
+        policy.weights_changed(progress.update + 2)
