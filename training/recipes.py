@@ -6,8 +6,9 @@ from typing import Final
 
 from ..envs.errors import UnknownNameError
 
-# The recipe that makes its own model; see quick.py.
+# The recipe that makes its own model, and its short form; see quick.py.
 QUICK: Final = "quick"
+QUICK_SHORT: Final = "quick-short"
 
 Values = Mapping[str, object]
 
@@ -179,7 +180,7 @@ def find_recipe(name: str) -> Recipe:
     for recipe in RECIPES:
         if recipe.name == name:
             return recipe
-    raise UnknownNameError("preset", name, [QUICK, *(recipe.name for recipe in RECIPES)])
+    raise UnknownNameError("preset", name, [QUICK, QUICK_SHORT, *(recipe.name for recipe in RECIPES)])
 
 
 def recipe_as_text(recipe: Recipe) -> str:

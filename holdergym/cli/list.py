@@ -105,8 +105,12 @@ def _filled(lines: Sequence[str]) -> str:
 
 def _recipes() -> str:
     try:
-        from ..training.recipes import QUICK, RECIPES
+        from ..training.recipes import QUICK, QUICK_SHORT, RECIPES
     except MissingExtraError as error:
         return f"({error})"
-    rows = [(QUICK, "a tiny policy, trained here in minutes"), *((one.name, one.title) for one in RECIPES)]
+    quick = [
+        (QUICK, "a tiny policy from nothing, trained here in minutes and compared before and after"),
+        (QUICK_SHORT, "the same, cut short: it shows that all steps work"),
+    ]
+    rows = [*quick, *((one.name, one.title) for one in RECIPES)]
     return tabulate(rows, tablefmt="plain")

@@ -68,12 +68,13 @@ def command(
     if context.invoked_subcommand is not None:
         _refuse_before_subcommand(context)
         return 0
-    if preset == "quick":
-        return _quick(context, plan, options)
+    from ..training.recipes import QUICK, QUICK_SHORT, find_recipe, recipe_as_text
+
+    if preset in (QUICK, QUICK_SHORT):
+        return _quick(context, preset == QUICK_SHORT, plan, options)
     from ..training.config import TrainConfig
     from ..training.needs import needs_as_text, parameters_of
     from ..training.planning import plan_as_text
-    from ..training.recipes import find_recipe, recipe_as_text
     from ..training.run import train
 
     recipe = None if preset is None else find_recipe(preset)
@@ -123,7 +124,7 @@ def _refuse_before_subcommand(context: click.Context) -> None:
         raise ConfigError(f"{option} stands before {context.invoked_subcommand!r}: write it behind")
 
 
-def _quick(context: click.Context, plan: bool, options: Mapping[str, object]) -> int:
+def _quick(context: click.Context, short: bool, plan: bool, options: Mapping[str, object]) -> int:
     """The recipe that makes its own model. It goes on with what its folder holds, with --resume or without."""
     from .quick_run import run_and_compare
 
@@ -131,10 +132,12 @@ def _quick(context: click.Context, plan: bool, options: Mapping[str, object]) ->
     for name in context.params:
         if name not in allowed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
             option = f"--{name.replace('_', '-')}".replace("--assignments", "--set")
-            raise ConfigError(f"--preset quick fixes its settings: leave out {option}, or train without the preset")
+            raise ConfigError(
+                f"--preset {context.params['preset']} fixes its settings: leave out {option}, or the preset"
+            )
     out, env, seed = options["out"], options["env"], options["seed"]
     assert out is None or isinstance(out, Path)
-    return run_and_compare(out, str(env or "alfworld"), int(str(seed or 0)), plan=plan)
+    return run_and_compare(out, str(env or "alfworld"), int(str(seed or 0)), short=short, plan=plan)
 
 
 def _option_layer(name: str, value: object) -> Layer:
