@@ -5,7 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from holdergym.agents.backends.prefix_store import PrefixStore  # noqa: E402
+from holdergym.agents.backends.prefix_store import SHORTEST, PrefixStore  # noqa: E402
 from holdergym.agents.backends.slot_cache import LayerState  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
@@ -65,3 +65,35 @@ def test_a_longer_state_takes_the_place_of_its_beginning() -> None:
     store.clear()
     assert _bytes(store) == 0
     assert store.find([1] * 40).length == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts=st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=30), max_size=30), places=st.integers(1, 200))
+def test_what_is_found_is_what_looking_at_every_state_finds(texts: list[list[int]], places: int) -> None:
+    """The tree against a list of all states, with the same rules: what is contained goes, then the least used."""
+    store = PrefixStore(places * _BYTES_PER_TOKEN)
+    kept: list[list[int]] = []
+    for ids in texts:
+        shared = {tuple(one): _common(one, ids[:-1]) for one in kept}
+        longest = max(shared.values(), default=0)
+        prefix = store.find(ids)
+        assert prefix.length == (longest if longest >= SHORTEST else 0)
+        if prefix.length:
+            # Which of several as good ones was taken is the store's own affair.
+            used = [int(token) for token in prefix.state[0].keys[0, :, 0]]
+            assert shared[tuple(used)] == longest
+            kept.remove(used)
+            kept.append(used)
+        store.keep(ids, _state(ids))
+        if len(ids) <= places:
+            kept = [one for one in kept if one != ids[: len(one)]]
+            while sum(map(len, kept)) + len(ids) > places:
+                kept.pop(0)
+            kept.append(ids)
+        assert _bytes(store) == sum(map(len, kept)) * _BYTES_PER_TOKEN
+
+
+def _common(first: list[int], second: list[int]) -> int:
+    return next(
+        (at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+    )
