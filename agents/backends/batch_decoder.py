@@ -1,17 +1,37 @@
 """Continuous batching: responses join and leave the batch between any two tokens."""
 
 import math
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from .drawing import Draw, draw_tokens
 from .forward import Forward
 from .prefix_store import SHORTEST, Ids, Prefix, PrefixStore, as_ids, common
 from .responses import GrowingResponse, Job, ResponseRules
+from .row_attention import NAME as ROWS
 from .row_attention import rows_of, use_row_attention
 from .slot_cache import SlotCache
 from .torch_threads import threads_for_few_tokens
+
+# Tokens of a pass, those that fill it up included. More make it no faster, and attention needs their square.
+_MOST_TOKENS = 4096
+
+
+class _Beginning(NamedTuple):
+    """A prompt whose tokens behind the first ``kept`` are to be computed."""
+
+    ids: Ids
+    kept: int
+
+    @property
+    def count(self) -> int:
+        """Tokens to compute."""
+        return len(self.ids) - self.kept
 
 
 class BatchDecoder:
@@ -31,6 +51,11 @@ class BatchDecoder:
         use_row_attention(model)
         self._rules = rules
         self._rows = rows
+        # Prompts of different lengths need a mask of their own, which other kinds of attention do not take, and
+        # positions.
+        kinds = ("sdpa", "eager", ROWS)
+        self._together = self._forward.takes_positions and model.config._attn_implementation in kinds
+        self._dtype = model.dtype
         self._store = PrefixStore(cache_bytes)
         # The response in each row of the cache, and its prompt.
         self._responses: list[GrowingResponse] = []
@@ -47,26 +72,47 @@ class BatchDecoder:
         """Whether any response is growing."""
         return bool(self._responses)
 
-    def join(self, job: Job) -> None:
-        """Computes the prompt, from where a kept prefix ends, and draws the first token."""
-        if not self._rules.admits(job):
+    def join(self, waiting: deque[Job]) -> None:
+        """Computes prompts, from where kept prefixes end, and draws the first tokens of their responses."""
+        first = len(self._responses)
+        beginnings: list[_Beginning] = []
+        while waiting and self.free and not (beginnings and self._stays_behind(beginnings, waiting[0])):
+            job = waiting.popleft()
+            if not self._rules.admits(job):
+                continue
+            ids = as_ids(job.prompt_ids)
+            prefix = self._longest_prefix(ids, first)
+            self._cache.begin_row(prefix.state, prefix.length)
+            self._responses.append(self._rules.begin(job, prefix.length))
+            self._prompts.append(ids)
+            beginnings.append(_Beginning(ids, prefix.length))
+        if not beginnings:
             return
-        ids = as_ids(job.prompt_ids)
-        prefix = self._longest_prefix(ids)
-        response = self._rules.begin(job, prefix.length)
-        self._responses.append(response)
-        self._prompts.append(ids)
-        row = self._cache.begin_row(prefix.state, prefix.length)
-        length = len(job.prompt_ids)
-        with rows_of([length]):
+        lengths = [len(one.ids) for one in beginnings]
+        new_ids_B_T, positions_B_T, mask = _side_by_side(beginnings, self._dtype)
+        with rows_of(lengths):
             logits_B_V = self._forward(
-                torch.tensor([job.prompt_ids[prefix.length :]]),
-                torch.ones(1, length, dtype=torch.long),
-                torch.arange(prefix.length, length)[None],
-                self._cache.for_prompt(row),
+                new_ids_B_T,
+                mask,
+                positions_B_T,
+                self._cache.for_prompts(first, [one.count for one in beginnings]),
             )
-        self._cache.lengths[row] = length
-        self._add(draw_tokens(logits_B_V, [response.draws]), [response])
+        self._cache.lengths[first:] = lengths
+        responses = self._responses[first:]
+        self._add(draw_tokens(logits_B_V, [response.draws for response in responses]), responses)
+
+    def _stays_behind(self, beginnings: "Sequence[_Beginning]", job: Job) -> bool:
+        """Whether a request is better computed in a pass after that of others.
+
+        Either it would have to be filled up much, or fill up others, or it can begin with what one of them computes.
+        """
+        if not self._together:
+            return True
+        ids = as_ids(job.prompt_ids)
+        counts = [*(one.count for one in beginnings), len(ids)]
+        if max(counts) * len(counts) > min(_MOST_TOKENS, 2 * sum(counts)):
+            return True
+        return any(common(one.ids, ids) > len(ids) // 2 for one in beginnings)
 
     def advance(self) -> None:
         """Draws one more token of each response, and gives those that have ended to their futures."""
@@ -97,11 +143,11 @@ class BatchDecoder:
         self._cache = SlotCache(self._model, self._rows)
         self._store.clear()
 
-    def _longest_prefix(self, ids: Ids) -> Prefix:
-        """What a kept state has of a prompt, or a neighbour: of a group that is begun at once, all but the first."""
+    def _longest_prefix(self, ids: Ids, rows: int) -> Prefix:
+        """What a kept state has of a prompt, or one of the first rows: of a group, all but the one that began first."""
         prefix = self._store.find(ids)
         row, length = max(
-            ((row, common(prompt, ids[:-1])) for row, prompt in enumerate(self._prompts)),
+            ((row, common(prompt, ids[:-1])) for row, prompt in enumerate(self._prompts[:rows])),
             key=lambda found: found[1],
             default=(0, 0),
         )
@@ -126,3 +172,28 @@ class BatchDecoder:
         last, prompt = self._responses.pop(), self._prompts.pop()
         if last is not response:
             self._responses[row], self._prompts[row] = last, prompt
+
+
+def _side_by_side(beginnings: Sequence[_Beginning], dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """New tokens, their positions and what each of them sees; shorter ones are filled up on the left.
+
+    Returns:
+        Tokens and positions, [rows, new tokens], and the mask. For one prompt that is the library's kind of mask, ones
+        for all tokens; for several, the numbers to be added to attention scores, [rows, 1, new tokens, columns].
+    """
+    if len(beginnings) == 1:
+        ids, kept = beginnings[0]
+        positions = torch.arange(kept, len(ids))[None]
+        return torch.from_numpy(ids[kept:].astype("int64"))[None], positions, torch.ones(1, len(ids), dtype=torch.long)
+    most = max(one.count for one in beginnings)
+    new_ids_B_T = torch.zeros(len(beginnings), most, dtype=torch.long)
+    # What stands in for a missing token sees the first column, as who sees nothing computes what is no number.
+    positions_B_T = torch.zeros_like(new_ids_B_T)
+    for row, (ids, kept) in enumerate(beginnings):
+        count = len(ids) - kept
+        new_ids_B_T[row, most - count :] = torch.from_numpy(ids[kept:].astype("int64"))
+        positions_B_T[row, most - count :] = torch.arange(kept, len(ids))
+    columns = torch.arange(max(len(one.ids) for one in beginnings))
+    hidden_B_T_C = columns > positions_B_T[:, :, None]
+    mask = torch.zeros(hidden_B_T_C.shape, dtype=dtype).masked_fill_(hidden_B_T_C, -torch.inf)
+    return new_ids_B_T, positions_B_T, mask[:, None]

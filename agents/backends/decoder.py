@@ -1,5 +1,6 @@
 """What computes responses for the transformers back end, a token at a time."""
 
+from collections import deque
 from typing import Protocol
 
 from .responses import Job
@@ -16,8 +17,11 @@ class Decoder(Protocol):
     def busy(self) -> bool:
         """Whether any response is growing."""
 
-    def join(self, job: Job) -> None:
-        """Computes the prompt and draws the first token."""
+    def join(self, waiting: deque[Job]) -> None:
+        """Takes requests from the front, as many as are computed in one pass and at least one, while there is room.
+
+        It computes their prompts and draws their first tokens. Those that it has taken are its own to answer.
+        """
 
     def advance(self) -> None:
         """Draws one more token of each response, and gives those that have ended to their futures."""

@@ -15,6 +15,9 @@ class Forward:
     Args:
         model: The model, in evaluation mode.
 
+    Attributes:
+        takes_positions: Whether the model is told the positions of tokens.
+
     Raises:
         ModelError: If the model keeps nothing from one pass to the next.
     """
@@ -23,7 +26,7 @@ class Forward:
         self._model = model
         known = inspect.signature(model.forward).parameters
         # Models with relative positions (ALiBi) read them off the mask and know no such argument.
-        self._takes_positions = "position_ids" in known
+        self.takes_positions = "position_ids" in known
         self._takes_keep = "logits_to_keep" in known
         # The newer name of the argument; the older one warns where there are both.
         self._cache_name = "cache" if "cache" in known else "past_key_values"
@@ -38,7 +41,8 @@ class Forward:
 
         Args:
             input_ids: New tokens, [rows, new tokens].
-            attention_mask: 1 for what a row sees, [rows, old and new tokens]; None where all rows see everything.
+            attention_mask: 1 for what a row sees, [rows, old and new tokens]; or what is added to the scores, [rows, 1,
+                new tokens, old and new tokens]; None where all rows see everything.
             positions: Position of each new token in its row, [rows, new tokens].
             cache: What was computed for the old tokens; the new ones are added.
 
@@ -47,7 +51,7 @@ class Forward:
         """
         device = self._model.device
         more: dict[str, Tensor | Cache | int] = {self._cache_name: cache}
-        if self._takes_positions:
+        if self.takes_positions:
             more["position_ids"] = positions.to(device)
         if self._takes_keep:
             more["logits_to_keep"] = 1

@@ -16,7 +16,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-_NAME = "holdergym_rows"
+NAME = "holdergym_rows"
 # Bytes that a processor reads in about the time of one more call.
 _WORTH_A_CALL = 100_000
 # What the library's attention does besides; it does so itself then.
@@ -37,9 +37,9 @@ def use_row_attention(model: PreTrainedModel) -> None:
     """
     if model.device.type != "cpu" or model.config._attn_implementation != "sdpa":
         return
-    AttentionInterface.register(_NAME, _attend)
-    AttentionMaskInterface.register(_NAME, _mask)
-    model.set_attn_implementation(_NAME)
+    AttentionInterface.register(NAME, _attend)
+    AttentionMaskInterface.register(NAME, _mask)
+    model.set_attn_implementation(NAME)
 
 
 @contextlib.contextmanager

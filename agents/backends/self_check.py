@@ -1,5 +1,7 @@
 """Checks once, before anybody relies on it, that a model can be decoded token by token."""
 
+from collections import deque
+
 import torch
 from transformers import PreTrainedModel
 
@@ -55,10 +57,10 @@ _ADVICE = "use a server or vLLM (agent.backend.name), or another version of tran
 def _decode(decoder: Decoder, prompts: list[tuple[int, ...]]) -> list[Generation]:
     sampling = Sampling(max_tokens=_RESPONSE_LENGTH)
     jobs = [Job.of(Request(TokenPrompt(prompt), sampling)) for prompt in prompts]
-    waiting = list(jobs)
+    waiting = deque(jobs)
     while waiting or decoder.busy:
         while waiting and decoder.free:
-            decoder.join(waiting.pop(0))
+            decoder.join(waiting)
         if decoder.busy:
             decoder.advance()
     decoder.forget()

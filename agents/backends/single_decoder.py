@@ -1,5 +1,6 @@
 """One response after the other, with the model's own cache: right for every causal model."""
 
+from collections import deque
 from collections.abc import Sequence
 
 import torch
@@ -35,8 +36,9 @@ class SingleDecoder:
         """Whether a response is growing."""
         return self._response is not None
 
-    def join(self, job: Job) -> None:
-        """Computes the prompt and draws the first token."""
+    def join(self, waiting: deque[Job]) -> None:
+        """Computes the prompt of the first one and draws the first token."""
+        job = waiting.popleft()
         if self._rules.admits(job):
             self._response = self._rules.begin(job, 0)
             self._cache = DynamicCache(config=self._model.config)

@@ -1,5 +1,6 @@
 """Keys and values of many responses of different lengths, in one buffer a layer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,15 +22,13 @@ class _Frame:
     """What the running forward pass writes and sees; all layers share it.
 
     Attributes:
-        row: The row that a prompt is written to, or None when every row gets one token.
-        rows_B: Numbers of the rows that get a token.
-        lengths_B: Tokens of each row before the pass.
-        seen: Columns that the pass sees besides its own tokens.
+        rows: The rows that get tokens: neighbours, in order.
+        columns_B_T: Column that each of their tokens is written to.
+        seen: Columns that the pass sees, besides as many as it has tokens in a row.
     """
 
-    row: int | None
-    rows_B: Tensor
-    lengths_B: Tensor
+    rows: slice
+    columns_B_T: Tensor
     seen: int
 
 
@@ -58,18 +57,14 @@ class _SlotLayer(DynamicLayer):  # type: ignore[misc]  # The library's types are
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         frame = self._frame
-        columns = frame.seen + key_states.shape[-2]
-        self.keys = _grown(self.keys, columns)
-        self.values = _grown(self.values, columns)
-        if frame.row is not None:
-            self.keys[frame.row, :, frame.seen : columns] = key_states[0]
-            self.values[frame.row, :, frame.seen : columns] = value_states[0]
-            one = slice(frame.row, frame.row + 1)
-            return self.keys[one, :, :columns], self.values[one, :, :columns]
-        count = len(frame.lengths_B)
-        self.keys[frame.rows_B, :, frame.lengths_B] = key_states[:, :, 0]
-        self.values[frame.rows_B, :, frame.lengths_B] = value_states[:, :, 0]
-        return self.keys[:count, :, :columns], self.values[:count, :, :columns]
+        width = frame.seen + key_states.shape[-2]
+        self.keys = _grown(self.keys, width + 1)  # the last column takes what stands in for missing tokens
+        self.values = _grown(self.values, width + 1)
+        keys, values = self.keys[frame.rows], self.values[frame.rows]
+        rows_B = torch.arange(len(keys), device=self.device)[:, None]
+        keys[rows_B, :, frame.columns_B_T] = key_states.transpose(1, 2)
+        values[rows_B, :, frame.columns_B_T] = value_states.transpose(1, 2)
+        return keys[:, :, :width], values[:, :, :width]
 
     def get_seq_length(self) -> int:
         """Columns before those of the running pass; the model makes its mask from this."""
@@ -87,8 +82,7 @@ class SlotCache:
     """
 
     def __init__(self, model: PreTrainedModel, rows: int) -> None:
-        none = torch.zeros(0, dtype=torch.long)
-        self._frame = _Frame(None, none, none, 0)
+        self._frame = _Frame(slice(0, 0), torch.zeros(0, 0, dtype=torch.long), 0)
         layers = DynamicCache(config=model.config).layers
         self._layers = [_SlotLayer(self._frame, rows) for _ in layers]
         self._cache = Cache(layers=self._layers)
@@ -119,16 +113,31 @@ class SlotCache:
         self.lengths.append(count)
         return row
 
-    def for_prompt(self, row: int) -> Cache:
-        """The cache for a pass over new tokens of one row."""
-        self._frame.row, self._frame.seen = row, self.lengths[row]
+    def for_prompts(self, first: int, counts: Sequence[int]) -> Cache:
+        """The cache for a pass over new tokens of the rows from ``first`` on, which fills up shorter ones on the left.
+
+        What stands in for missing tokens is written behind all that anybody sees.
+
+        Args:
+            first: The first of the rows.
+            counts: New tokens of each row.
+        """
+        lengths = self.lengths[first : first + len(counts)]
+        most = max(counts)
+        self._frame.seen = max(length + count for length, count in zip(lengths, counts, strict=True)) - most
+        behind = self._frame.seen + most
+        columns = [
+            [behind] * (most - count) + list(range(length, length + count))
+            for length, count in zip(lengths, counts, strict=True)
+        ]
+        self._frame.rows = slice(first, first + len(counts))
+        self._frame.columns_B_T = torch.tensor(columns, device=self._device)
         return self._cache
 
     def for_next_tokens(self) -> Cache:
         """The cache for a pass over one new token of every row in use."""
-        self._frame.row, self._frame.seen = None, max(self.lengths)
-        self._frame.rows_B = torch.arange(len(self.lengths), device=self._device)
-        self._frame.lengths_B = torch.tensor(self.lengths, device=self._device)
+        self._frame.rows, self._frame.seen = slice(0, len(self.lengths)), max(self.lengths)
+        self._frame.columns_B_T = torch.tensor(self.lengths, device=self._device)[:, None]
         return self._cache
 
     def state(self, row: int) -> list[LayerState]:

@@ -67,8 +67,8 @@ class TransformersBackend:
             self._decoder = SingleDecoder(model, rules)
         check_decoding(model, self._decoder, vocabulary, self.context_length)
         self._waiting: deque[Job] = deque()
-        # The request that waits no more and whose prompt is being computed; its response may have ended in that.
-        self._joining: Job | None = None
+        # Requests that wait no more and that the decoder has not taken yet.
+        self._joining: deque[Job] = deque()
         self._changed = threading.Condition()
         # Why no more requests are taken, once none are.
         self._ended: BackendError | None = None
@@ -95,8 +95,7 @@ class TransformersBackend:
             BackendError: If a response is being computed: it would come from two models.
         """
         with self._changed:
-            joining = self._joining is not None and not self._joining.future.done()
-            if self._waiting or joining or self._decoder.busy:
+            if self._waiting or self._joining or self._decoder.busy:
                 raise BackendError("the weights were changed in the middle of a response")
             self._stale = True
 
@@ -119,7 +118,8 @@ class TransformersBackend:
             with self._changed:
                 self._closed = True
                 self._ended = _closed() if mistake is None else _stopped(mistake)
-                waiting = list(self._waiting)
+                waiting = [*self._joining, *self._waiting]
+                self._joining.clear()
                 self._waiting.clear()
             self._decoder.abandon(self._ended)
             for job in waiting:
@@ -140,8 +140,10 @@ class TransformersBackend:
                 if not self._decoder.free:
                     self._waiting = deque(job for job in self._waiting if not job.gave_up())
                     return True
-                job = self._joining = self._waiting.popleft()
-            self._attempt(partial(self._decoder.join, job))
+                while self._waiting and len(self._joining) < self._decoder.free:
+                    self._joining.append(self._waiting.popleft())
+            while self._joining and self._decoder.free:
+                self._attempt(partial(self._decoder.join, self._joining))
 
     def _attempt(self, step: Callable[[], None]) -> None:
         """Computes. What torch refuses, such as more memory than there is, ends the responses in the batch."""
