@@ -64,7 +64,7 @@ def _avspo(method: Method, mode: Mode) -> Method:
             f"AVSPO adds virtual rewards to the mean and the deviation of a group's episodes, which the advantage "
             f"{kind!r} of {method.name!r} does not take [X]: combine it with a method whose advantage is 'group'"
         )
-    if mode == "code":
+    if mode == "code" and stage.scale != "none":
         return replace(method, advantage=VirtualSampleAdvantage(mode=mode, scale="unbiased", epsilon=1e-4))
     return replace(method, advantage=VirtualSampleAdvantage(mode=mode, scale=stage.scale, epsilon=stage.epsilon))
 
@@ -192,8 +192,13 @@ def stages_of(method: Method) -> list[StageRow]:
         reward = f"policy: the shaped reward; partner: {partners}"
     virtual = isinstance(method.advantage, VirtualSampleAdvantage)
     aggregation = method.aggregation
-    denominators = f"log-probabilities of {aggregation.denominator}"
-    if method.partner and method.partner.form == "plain":
+    weights = [stage.name for stage in method.token_weights]
+    if method.partner and method.partner.form == "tis":
+        weights.append("truncated_importance of the partner")
+    denominators = "the learner's own old log-probabilities"
+    if aggregation.denominator == "behaviour":
+        denominators = "the old log-probabilities of who played"
+    elif method.partner and method.partner.form == "plain":
         denominators = "policy: its own old log-probabilities; partner: the policy's old ones"
     return [
         StageRow(
@@ -211,8 +216,8 @@ def stages_of(method: Method) -> list[StageRow]:
         StageRow("5 advantage", method.advantage.name, reward + (" (collapse: correctness)" if virtual else "")),
         StageRow(
             "6 token weights",
-            ", ".join(stage.name for stage in method.token_weights) or "-",
-            "final advantages, log-probabilities" if method.token_weights else "",
+            ", ".join(weights) or "-",
+            "final advantages, log-probabilities" if weights else "",
         ),
         StageRow(
             "7 aggregation", f"{aggregation.name}, {aggregation.exponent.name} p, clip {aggregation.clip}", denominators

@@ -43,13 +43,15 @@ class VirtualSampleAdvantage:
     scale. After each round threshold += rate sign(J - J_before) (ACR - threshold), kept within 0.1 and 0.9, where J is
     the mean verifier reward of the policy's own episodes. ``code`` has no threshold.
 
-    A and the virtual rewards are of the reward that is trained on; collapse and ACR are of the verifier's [X].
+    A and the virtual rewards are of the reward that is trained on; collapse and ACR are of the verifier's. Where that
+    reward pays an all-wrong group, its virtual rewards in ``icml`` begin above the best episode, so that the group is
+    pushed away as one that is paid nothing [X].
 
     Attributes:
         mode: As above.
         alpha: Exponent of ACR.
         threshold: The threshold before the first round; 1 never repairs a group and turns the method off.
-        rate: eta, how fast the threshold moves.
+        rate: eta, how fast the threshold moves; 0 leaves it where it is, even outside 0.1 and 0.9 [X].
         anchor: Largest virtual reward of an all-wrong group.
         window: Rounds over which ACR is averaged [X]; 1 takes the round alone. The reported mean K of 3.4 at one
             group a step cannot come from single rounds, whose ACR is 0 or 1.
@@ -139,7 +141,8 @@ class VirtualSampleAdvantage:
             return torch.where(right, 0.0, torch.ones_like(k_K))
         if self.mode == "www":
             return largest * (1 - (k_K - 1) / number)
-        return torch.where(right, largest * (1 - k_K / (number + 1)), self.anchor * (number - k_K + 1) / number)
+        wrong = largest.clamp(min=0) + self.anchor * (number - k_K + 1) / number
+        return torch.where(right, largest * (1 - k_K / (number + 1)), wrong)
 
     def _after(
         self, rollout: Rollout, acr: float, rates: list[float], threshold: float, state: State
@@ -155,8 +158,9 @@ class VirtualSampleAdvantage:
             return after | {"threshold": threshold} | ({} if before is None else {"performance": before})
         now = float(own_E.mean())
         sign = 0.0 if before is None or now == before else math.copysign(1.0, now - before)
-        moved = min(0.9, max(0.1, threshold + self.rate * sign * (acr - threshold)))
-        return after | {"threshold": moved, "performance": now}
+        if self.rate > 0:
+            threshold = min(0.9, max(0.1, threshold + self.rate * sign * (acr - threshold)))
+        return after | {"threshold": threshold, "performance": now}
 
 
 def _rates(state: State, rate: float, window: int) -> list[float]:

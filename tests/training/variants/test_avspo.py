@@ -1,3 +1,8 @@
+import math
+import random
+import statistics
+from dataclasses import replace
+
 import pytest
 import torch
 from holdergym.envs.errors import ConfigError
@@ -126,6 +131,50 @@ def test_the_threshold_stays_between_its_bounds() -> None:
     stage = VirtualSampleAdvantage(rate=1.0)
     assert stage(collapsed(0, 1, 0), {"threshold": 0.5, "performance": 0.0}).state["threshold"] == 0.9
     assert stage(collapsed(0, 0, 1), {"threshold": 0.5, "performance": 0.0}).state["threshold"] == 0.1
+
+
+def test_a_threshold_that_does_not_move_is_kept_whatever_it_is() -> None:
+    stage = VirtualSampleAdvantage(threshold=0.0, rate=0.0)
+    first = stage(collapsed(1, 0, 31), {})
+    assert first.state["threshold"] == 0
+    later = stage(collapsed(1, 0, 31), first.state)  # ACR is 1/32, below the bound of a threshold that moves
+    assert later.metrics["repaired_groups"].value == 1 / 32
+
+
+@pytest.mark.parametrize("paid", [[-1.0] * 4, [0.0] * 4, [0.5] * 4, [0.1, 0.2, 0.3, 0.9]])
+def test_an_all_wrong_group_is_pushed_away_whatever_its_episodes_are_paid(paid: list[float]) -> None:
+    rolled = rollout([[0.0] * 4, [1.0, 0.0, 1.0, 0.0]])
+    rolled = replace(rolled, reward_E=torch.tensor([*paid, 1.0, 0.0, 1.0, 0.0], dtype=torch.float64))
+    found = advantages(rolled, threshold=0.0).advantage_T[:4]
+    assert found.mean() < 0
+    if len(set(paid)) == 1:
+        assert (found < 0).all()
+    assert found.argsort(stable=True).tolist() == [0, 1, 2, 3]
+
+
+def test_random_groups_of_uneven_sizes_against_the_formula() -> None:
+    generator = random.Random(5)
+    for _ in range(60):
+        groups = [
+            [float(generator.random() < chance) for _ in range(generator.choice([1, 2, 3, 8]))]
+            for chance in generator.choices([0, 0.5, 1], k=generator.choice([1, 2, 5]))
+        ]
+        threshold = generator.choice([0.1, 0.3, 0.6])
+        found = advantages(rollout(groups), threshold=threshold).advantage_T.tolist()
+        rate = sum(len(set(group)) == 1 for group in groups) / len(groups)
+        expected = []
+        for group in groups:
+            seen = list(group)
+            if rate > threshold and len(set(group)) == 1:
+                number = max(1, min(len(group), math.ceil(len(group) * rate**0.5)))
+                top = max(group)
+                seen += [
+                    top * (1 - k / (number + 1)) if top > 0 else 0.1 * (number - k + 1) / number
+                    for k in range(1, number + 1)
+                ]
+            mean, std = statistics.fmean(seen), statistics.pstdev(seen)
+            expected += [(reward - mean) / (std + 1e-6) for reward in group]
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_window_averages_the_rate() -> None:

@@ -220,12 +220,21 @@ def test_a_combination_keeps_the_settings_of_its_base() -> None:
     assert (method.advantage.scale, method.advantage.epsilon) == (base.advantage.scale, base.advantage.epsilon)
     assert (method.kl.coefficient, method.kl.scale) == (0.02, AccuracyScale())
     assert preset("grpo+expo").kl.coefficient == 0.04
+    # A method without a scale stays one, the authors' code included.
+    for name in ("avspo", "avspo-www", "avspo-code"):
+        virtual = preset(f"dr-grpo+{name}").advantage
+        assert isinstance(virtual, VirtualSampleAdvantage)
+        assert virtual.scale == "none"
+    assert preset("gspo+avspo-code").advantage == preset("avspo-code").advantage
 
 
 def test_what_the_check_says() -> None:
     rows = {row.stage: row for row in stages_of(preset("holderpo+codistill+avspo"))}
     assert rows["5 advantage"].reads == "policy: the shaped reward; partner: correctness (collapse: correctness)"
     assert "partner: the policy's old ones" in rows["7 aggregation"].reads
+    tis = {row.stage: row for row in stages_of(preset("codistill-tis"))}
+    assert tis["6 token weights"].filled_by == "truncated_importance of the partner"
+    assert tis["7 aggregation"].reads == "the learner's own old log-probabilities"
     assert any("rollout rounds, not optimiser steps" in note for note in notes_of(preset("holderpo+s2l-po")))
     assert any("stay as they are" in note for note in notes_of(preset("s2l-po+expo")))
     assert any("collapsed_groups_uniform" in note for note in notes_of(preset("expo+avspo")))
