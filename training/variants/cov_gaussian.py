@@ -52,7 +52,9 @@ class GaussianCovariance:
         covariance_T = _centred(logp_T, sets) * _centred(advantage_T, sets)
         width_S = self._width(covariance_T, sets)
         square_T = (covariance_T / sets.spread(torch.where(width_S > _NOTHING, width_S, 1))).square()
-        kernel_T = torch.where(sets.spread(width_S) > _NOTHING, torch.exp(-square_T / 2), 1.0)
+        log_T = torch.where(sets.spread(width_S) > _NOTHING, -square_T / 2, 0.0)
+        # Only the shares of the kernels matter. Where all c_t are far from 0 beside sigma, all kernels round to 0.
+        kernel_T = torch.exp(log_T - sets.spread(sets.maximum(log_T, empty=0.0)))
         weight_T = kernel_T * sets.spread(sets.sizes / sets.sum(kernel_T))
         return TokenWeights(
             weight_T=weight_T,

@@ -75,6 +75,22 @@ def test_statistics_of_the_group_or_of_the_mini_batch() -> None:
     assert (weights(logp_T, advantage_T, layout) - by_group).abs().max() > 0.05
 
 
+def test_covariances_that_are_all_far_from_zero_give_finite_weights() -> None:
+    """Two answers of one token, one right and one wrong: all c are about 1, apart from what rounding makes of them."""
+    logp_T = torch.tensor([-1.0, -3.0000002, -1.0, -3.0], dtype=torch.float64)
+    advantage_T = torch.tensor([1.0, -1, 1, -1], dtype=torch.float64)
+    for settings in ({}, {"sigma": 1e-3}):
+        found = weights(logp_T, advantage_T, **settings)
+        assert torch.isfinite(found).all()
+        assert found.mean().item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("logp_T", [torch.tensor([-3.0]), torch.tensor([-3.0, -1.0]), torch.tensor([-1e4, -1.0])])
+def test_one_or_two_tokens_weigh_alike(logp_T: Tensor) -> None:
+    """Of two tokens both covariances are the same number."""
+    assert weights(logp_T, logp_T / 3).tolist() == [1.0] * len(logp_T)
+
+
 def test_infinite_width_is_off() -> None:
     layout = Layout.of_single_turns([6], group_size=1)
     inputs = TokenWeightInputs(LOGP, ADVANTAGE, torch.zeros(6, dtype=torch.bool), layout, Context())
