@@ -201,6 +201,11 @@ class TrainConfig:
                 "the weight truncated_importance reads the log-probabilities of the explorer, which are those at "
                 "temperature 1: set explorer.temperature and agent.temperature to 1"
             )
+        if weighed and self.explorer is not None and (self.explorer.top_p != 1 or self.explorer.top_k != 0):
+            raise ConfigError(
+                "the weight truncated_importance reads the log-probabilities of the explorer, which are those of its "
+                "whole distribution: leave explorer.top_p and explorer.top_k out"
+            )
 
     def to_toml(self) -> str:
         """The text of ``config.toml``: every setting that can change a number, resolved."""

@@ -107,7 +107,8 @@ class KeepExtremes:
     """Keeps the episodes of a group with the highest and the lowest rewards: half of those kept are each [X].
 
     Of n episodes ceil(share n) are kept, one more of the highest where the number is odd. Rewards are those that the
-    policy is trained on, distillation included. It is the choice of the largest variance.
+    policy is trained on, distillation included. Of rewards of two values it is the choice of the largest variance; of
+    others it need not be: of 100, 1, 1, 1, 0, 0, 0, 0 the highest and three zeros vary more.
 
     Raises:
         ConfigError: If ``share`` is out of range.

@@ -125,6 +125,8 @@ def test_a_run_with_truncated_weights(tiny_checkpoint: Path, explorer: Path) -> 
     assert 0 < reports[0].metrics["importance_weight"] <= 2
     with pytest.raises(ConfigError, match=r"explorer\.temperature and agent\.temperature to 1"):
         replace(config, explorer=LanguageModelSettings(model=str(explorer), temperature=0.7))
+    with pytest.raises(ConfigError, match=r"leave explorer\.top_p and explorer\.top_k out"):
+        replace(config, explorer=LanguageModelSettings(model=str(explorer), top_p=0.95))
 
 
 def stored(path: Path, episodes: int) -> list[Trajectory]:
