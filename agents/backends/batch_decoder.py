@@ -29,8 +29,8 @@ class _Beginning(NamedTuple):
     kept: int
 
     @property
-    def count(self) -> int:
-        """Tokens to compute."""
+    def new(self) -> int:
+        """How many tokens there are to compute."""
         return len(self.ids) - self.kept
 
 
@@ -95,7 +95,7 @@ class BatchDecoder:
                 new_ids_B_T,
                 mask,
                 positions_B_T,
-                self._cache.for_prompts(first, [one.count for one in beginnings]),
+                self._cache.for_prompts(first, [one.new for one in beginnings]),
             )
         self._cache.lengths[first:] = lengths
         responses = self._responses[first:]
@@ -109,7 +109,7 @@ class BatchDecoder:
         if not self._together:
             return True
         ids = as_ids(job.prompt_ids)
-        counts = [*(one.count for one in beginnings), len(ids)]
+        counts = [*(one.new for one in beginnings), len(ids)]
         if max(counts) * len(counts) > min(_MOST_TOKENS, 2 * sum(counts)):
             return True
         return any(common(one.ids, ids) > len(ids) // 2 for one in beginnings)
@@ -185,7 +185,7 @@ def _side_by_side(beginnings: Sequence[_Beginning], dtype: torch.dtype) -> tuple
         ids, kept = beginnings[0]
         positions = torch.arange(kept, len(ids))[None]
         return torch.from_numpy(ids[kept:].astype("int64"))[None], positions, torch.ones(1, len(ids), dtype=torch.long)
-    most = max(one.count for one in beginnings)
+    most = max(one.new for one in beginnings)
     new_ids_B_T = torch.zeros(len(beginnings), most, dtype=torch.long)
     # What stands in for a missing token sees the first column, as who sees nothing computes what is no number.
     positions_B_T = torch.zeros_like(new_ids_B_T)

@@ -37,7 +37,7 @@ class _Recipe(NamedTuple):
     size: int
     sha256: str
     difficulties: tuple[float, ...] = tuple(DIFFICULTIES.values())
-    types: tuple[str, ...] = tuple(TASK_TYPES)
+    types: tuple[TaskType, ...] = TASK_TYPES
 
 
 _TINY: Final = (DIFFICULTIES["tiny"],)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..agents.language_model_settings import LanguageModelSettings
+from ..agents.backends.settings import TransformersSettings
 from ..envs.settings import as_toml
 from ..eval.compare import compare_runs
 from ..eval.config import EvalConfig
@@ -68,8 +68,7 @@ def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = Fals
 def _evaluate(settings: "Quick", model: Path, out: Path) -> Run:
     """Plays the held-out panel as the policy plays in training: sampled, several times each task."""
     train = settings.train
-    backend = replace(train.agent.backend, max_batch=train.in_flight)  # type: ignore[call-arg]
-    agent: LanguageModelSettings = replace(train.agent, model=str(model), backend=backend)
+    agent = replace(train.agent, model=str(model), backend=TransformersSettings(max_batch=train.in_flight))
     config = EvalConfig(
         env=train.env,
         panel=settings.held_out,

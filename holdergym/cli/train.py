@@ -43,6 +43,7 @@ from .terminal import echo
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     preset: str | None,
     config: Path | None,
     assignments: tuple[str, ...],
