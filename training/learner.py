@@ -16,6 +16,7 @@ from .experience import Experience
 from .method import View
 from .optimiser import Optimiser
 from .policy import Policy
+from .processes import ALONE, Processes
 from .updating import MiniBatch, Updater
 
 
@@ -69,6 +70,7 @@ class Learner:
         place: 0 for the policy that plays, 1 for one that learns from its episodes.
         policy: The policy.
         config: The settings of the run.
+        processes: Who shares the work.
 
     Attributes:
         name: ``policy``, or the name of the second learner.
@@ -77,7 +79,9 @@ class Learner:
         label: Put before the names of its numbers in the log.
     """
 
-    def __init__(self, view: View, place: int, policy: Policy, config: TrainConfig) -> None:
+    def __init__(
+        self, view: View, place: int, policy: Policy, config: TrainConfig, processes: Processes = ALONE
+    ) -> None:
         self.name = view.learner
         self.policy = policy
         self.optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
@@ -85,15 +89,17 @@ class Learner:
         self._view = view
         self._place = place
         self._config = config
-        self._updater = Updater(view.method, policy.scorer, config.part_tokens)
+        self._processes = processes
+        self._updater = Updater(view.method, policy.scorer, config.part_tokens, processes)
 
     def score(self, experience: Experience) -> Scored:
         """Scores the tokens of a round before anything is learned from it."""
-        old_T = self.policy.scorer.all(experience.sequences, self._config.part_tokens).logp_T
+        sequences, budget = experience.sequences, self._config.part_tokens
+        old_T = self.policy.scorer.all(sequences, budget, self._processes).logp_T
         if not self._view.method.needs_reference:
             return Scored(old_T, None)
         with self.policy.reference() as scorer:
-            return Scored(old_T, scorer.all(experience.sequences, self._config.part_tokens).logp_T)
+            return Scored(old_T, scorer.all(sequences, budget, self._processes).logp_T)
 
     def rollout(self, experience: Experience, scored: Sequence[Scored]) -> Rollout:
         """The round as this learner's stages see it, its rewards shaped.
@@ -136,6 +142,7 @@ class Learner:
                 batch = MiniBatch.of(lesson.experience, episodes, method)
                 step = replace(context, update=number)
                 loss = self._updater.backward(batch, lesson.rollout, advantages.advantage_T, step)
+                self._processes.sum_gradients(self.policy.trained)
                 norm = self.optimiser.gradient_norm()
                 if not (math.isfinite(loss.loss) and math.isfinite(norm)):
                     self.optimiser.forget_gradient()
@@ -144,6 +151,7 @@ class Learner:
                 found = merge_metrics(found, loss.metrics)
                 found = merge_metrics(found, {"gradient_norm": _one(norm)})
                 losses.append(loss.loss)
+        self._processes.require_alike(self.policy.trained)
         self.policy.weights_changed(context.update + len(lesson.shares))
         metrics = {name: average.value for name, average in found.items()}
         metrics |= {"loss": sum(losses) / max(1, len(losses)), "learning_rate": self.optimiser.rate}

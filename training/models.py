@@ -5,10 +5,13 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
+from ..agents.backends.settings import VllmSettings
 from ..agents.language_model_settings import LanguageModelSettings
+from ..envs.errors import ConfigError
 from .config import TrainConfig, as_policy, explorer_temperature
 from .learner import Learner
 from .policy import Policy
+from .processes import ALONE, Processes
 from .variants.explorer import Explorer, require_same_tokenizer
 
 
@@ -30,19 +33,29 @@ class Models(NamedTuple):
 
 
 @contextmanager
-def open_models(config: TrainConfig) -> Iterator[Models]:
+def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[Models]:
     """Loads the models that the method asks for.
+
+    Args:
+        config: The settings.
+        processes: Who shares the work; all begin with the same weights.
 
     Raises:
         HolderGymError: If one cannot be loaded, or they do not fit together.
     """
+    if processes.count > 1 and isinstance(config.agent.backend, VllmSettings):
+        raise ConfigError(
+            "vLLM is not tried with several processes, each of which would start an engine: set agent.backend.name to "
+            "transformers, or start one process"
+        )
     with ExitStack() as opened:
         learners: list[Learner] = []
         for place, view in enumerate(config.method.views):
             policy = opened.enter_context(closing(Policy(config if place == 0 else _of_partner(config))))
             if place > 0:
                 require_same_tokenizer(learners[0].policy.tokenizer, policy.tokenizer, policy.checkpoint.name)
-            learners.append(Learner(view, place, policy, config))
+            processes.begin_alike(policy.trained)
+            learners.append(Learner(view, place, policy, config, processes))
         explorer = None
         if config.explorer is not None:
             found = Explorer(_of_explorer(config), learners[0].policy.tokenizer, config.explorer_samples, config.seed)

@@ -1,7 +1,7 @@
 """A training run from its settings to its last checkpoint, gone on with wherever it was interrupted."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -14,11 +14,12 @@ from ..envs.folder_lock import LOCK, FolderLock
 from ..envs.settings import file_layer, first_difference, resolve
 from .config import CIRCUMSTANCES, OptimiserSettings, TrainConfig, ValidationSettings
 from .learner import Learner, NotFiniteError
-from .metrics_log import MetricsLog
 from .models import open_models
 from .optimiser import Optimiser
 from .playground import open_playground
 from .policy import Policy
+from .processes import ALONE, Processes
+from .records import NoRecords, Records, run_records
 from .saving import Checkpoints, Restored, load_learner
 from .trainer import Progress, RoundReport, Trainer
 
@@ -39,6 +40,7 @@ def train(
     resume: bool = False,
     say: Callable[[str], None] = lambda message: None,
     each_round: Callable[[int, dict[str, float]], None] = lambda number, metrics: None,
+    processes: Processes = ALONE,
 ) -> Path:
     """Trains, and returns the model of the best round, or of the last one where nothing was validated.
 
@@ -47,6 +49,7 @@ def train(
         resume: Whether to go on with an interrupted run.
         say: Told in one line what is to be known.
         each_round: Told the metrics of each round as it ends.
+        processes: Who shares the work. The first writes the folder; all must see it.
 
     Raises:
         HolderGymError: If the settings contradict each other, something cannot be loaded or written, or the loss is
@@ -56,12 +59,21 @@ def train(
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
         def play(done: Progress) -> RoundReport:
-            with _keeping_the_batch(folder_of(config)):
+            with _keeping_the_batch(folder_of(config), processes):
                 return trainer.round(done)
 
         return play
 
-    return run_rounds(config, config, prepare, validate_first=True, resume=resume, say=say, each_round=each_round)
+    return run_rounds(
+        config,
+        config,
+        prepare,
+        validate_first=True,
+        resume=resume,
+        say=say,
+        each_round=each_round,
+        processes=processes,
+    )
 
 
 class RunSettings(Protocol):
@@ -119,6 +131,7 @@ def run_rounds(
     resume: bool,
     say: Callable[[str], None],
     each_round: Callable[[int, dict[str, float]], None],
+    processes: Processes = ALONE,
 ) -> Path:
     """Runs the rounds of any kind of training, with validations and checkpoints, from wherever the run was left.
 
@@ -130,6 +143,7 @@ def run_rounds(
         resume: Whether to go on with an interrupted run.
         say: Told in one line what is to be known.
         each_round: Told the metrics of each round as it ends.
+        processes: Who shares the work.
 
     Returns:
         The model of the best round, or of the last one where nothing was validated.
@@ -138,40 +152,55 @@ def run_rounds(
     checkpoints = Checkpoints(out / "checkpoints", config.keep_last)
     restored = look(config, checkpoints, resume)
     playground = open_playground(playing)
+    # Nobody writes before all have looked.
+    processes.require_same("the round to go on from", None if restored is None else restored.progress.round)
+    processes.require_same("the tasks", playground.train.sha256)
     if restored is not None and restored.progress.round >= config.rounds:
         say(f"{out}: all {config.rounds} rounds are done")
         return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
     # What cannot be loaded leaves no folder behind: it is set up only then.
-    with open_models(playing) as models, set_up(config):
+    with open_models(playing, processes) as models, _records(config, checkpoints, restored, processes) as records:
         progress, best = Progress(), None
         if restored is not None:
             for learner in models.learners:
                 load_learner(learner, restored, checkpoints.model_of(restored.progress.round).parent)
             progress, best = restored.progress, restored.best
             say(f"{out}: goes on after round {progress.round} of {config.rounds}")
-        trainer = Trainer(playing, models, playground)
+        trainer = Trainer(playing, models, playground, processes)
         play = prepare(models.policy, models.learners[0].optimiser, trainer, progress)
-        with closing(MetricsLog(out, None if restored is None else progress.round)) as log:
-            if validate_first and restored is None and playground.validation is not None:
-                untrained: dict[str, float] = {}
-                best = (validate(trainer, untrained), 0)
-                log.append(0, untrained, {})
-                each_round(0, untrained)
-                checkpoints.save(progress, models.learners, best)
-            while progress.round < config.rounds:
-                report = play(progress)
-                progress, metrics = report.progress, dict(report.metrics)
-                last = progress.round == config.rounds
-                if _is_due(config.validation.every, progress.round, last) and playground.validation is not None:
-                    rate = validate(trainer, metrics)
-                    if best is None or rate > best[0]:
-                        best = (rate, progress.round)
-                log.append(progress.round, metrics, report.seconds)
-                each_round(progress.round, metrics)
-                is_best = best is not None and best[1] == progress.round
-                if last or is_best or progress.round % config.save_every == 0:
-                    checkpoints.save(progress, models.learners, best)
+        if validate_first and restored is None and playground.validation is not None:
+            untrained: dict[str, float] = {}
+            best = (validate(trainer, untrained), 0)
+            records.round(0, untrained, {})
+            each_round(0, untrained)
+            records.checkpoint(progress, models.learners, best)
+        while progress.round < config.rounds:
+            report = play(progress)
+            progress, metrics = report.progress, dict(report.metrics)
+            last = progress.round == config.rounds
+            if _is_due(config.validation.every, progress.round, last) and playground.validation is not None:
+                rate = validate(trainer, metrics)
+                if best is None or rate > best[0]:
+                    best = (rate, progress.round)
+            records.round(progress.round, metrics, report.seconds)
+            each_round(progress.round, metrics)
+            is_best = best is not None and best[1] == progress.round
+            if last or is_best or progress.round % config.save_every == 0:
+                records.checkpoint(progress, models.learners, best)
+        processes.gather(None)  # the last checkpoint is written before anyone takes it for done
     return checkpoints.model_of(progress.round if best is None else best[1])
+
+
+@contextmanager
+def _records(
+    config: RunSettings, checkpoints: Checkpoints, restored: Restored | None, processes: Processes
+) -> Iterator[Records]:
+    """Sets the folder up and opens what is written there, in the process that leads."""
+    if not processes.leads:
+        yield NoRecords()
+        return
+    with set_up(config), run_records(checkpoints, None if restored is None else restored.progress.round) as records:
+        yield records
 
 
 def look(config: RunSettings, checkpoints: Checkpoints, resume: bool) -> Restored | None:
@@ -258,13 +287,15 @@ def _validate(trainer: Trainer, learner: Learner, metrics: dict[str, float]) -> 
 
 
 @contextmanager
-def _keeping_the_batch(out: Path) -> Iterator[None]:
+def _keeping_the_batch(out: Path, processes: Processes) -> Iterator[None]:
     """Saves the round whose loss is not a number, so that it can be looked at."""
     try:
         yield
     except NotFiniteError as error:
         path = out / "not-finite.npz"
-        TokenArrays.of(error.experience.trajectories).save(path)
+        if processes.leads:
+            TokenArrays.of(error.experience.trajectories).save(path)
+        processes.gather(None)  # who fails first ends them all
         raise TrainingError(f"{error}; the round's tokens are in {path}") from None
 
 

@@ -10,6 +10,7 @@ from ..agents.checkpoints import ModelError
 from ..agents.sequences import TokenSequence
 from .batch import PolicyTokens
 from .logprobs import token_logprobs
+from .processes import ALONE, Processes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -27,7 +28,12 @@ class Part(NamedTuple):
     tokens: Tensor
 
 
-def cut(sequences: Sequence[TokenSequence], budget: int, together: Sequence[int] | None = None) -> list[Part]:
+def cut(
+    sequences: Sequence[TokenSequence],
+    budget: int,
+    together: Sequence[int] | None = None,
+    only: Sequence[int] | None = None,
+) -> list[Part]:
     """Cuts sequences into parts whose padded size is at most ``budget`` tokens, sequences of like length together.
 
     Args:
@@ -35,9 +41,10 @@ def cut(sequences: Sequence[TokenSequence], budget: int, together: Sequence[int]
         budget: Most tokens of a part, padding included. A longer sequence is a part by itself.
         together: A key for each sequence; those with equal keys stay in one part, whatever its size. None for
             no such bond.
+        only: Numbers of the sequences that are wanted; None for all.
     """
     bonds: dict[int, list[int]] = {}
-    for number in range(len(sequences)):
+    for number in range(len(sequences)) if only is None else only:
         bonds.setdefault(number if together is None else together[number], []).append(number)
     longest = {key: max(len(sequences[number].ids) for number in numbers) for key, numbers in bonds.items()}
     starts = [0]
@@ -107,21 +114,23 @@ class Scorer:
             )
         return PolicyTokens(scores.logp_T, scores.entropy_T)
 
-    def all(self, sequences: Sequence[TokenSequence], budget: int) -> PolicyTokens:
+    def all(self, sequences: Sequence[TokenSequence], budget: int, processes: Processes = ALONE) -> PolicyTokens:
         """Scores the sampled tokens of all sequences without gradients.
 
         Args:
             sequences: At least one.
             budget: Most tokens in the model at once, padding included.
+            processes: Who shares the work; each gets all scores.
         """
         total = sum(sum(one.lengths) for one in sequences)
         logp_T, entropy_T = torch.zeros(total), torch.zeros(total)
-        for part in cut(sequences, budget):
+        mine = processes.deal([len(one.ids) for one in sequences], range(len(sequences)))
+        for part in cut(sequences, budget, only=mine):
             scores = self.part([sequences[number] for number in part.numbers], gradient=False)
             assert scores.entropy_T is not None
             logp_T[part.tokens] = scores.logp_T.float().cpu()
             entropy_T[part.tokens] = scores.entropy_T.float().cpu()
-        return PolicyTokens(logp_T, entropy_T)
+        return PolicyTokens(processes.sum(logp_T), processes.sum(entropy_T))
 
 
 # What rounding makes of two ways through one model, at most; the second for numbers of 16 bits.

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import torch
 from pydantic import Field
 
 from ..agents.agent import Agent
@@ -23,6 +24,7 @@ from .optimiser import Optimiser
 from .playground import Playground
 from .policy import Policy
 from .presets import preset
+from .processes import ALONE, Processes
 from .run import Round, run_rounds
 from .scoring import Scorer, cut
 from .trainer import Progress, RoundReport, Trainer
@@ -105,6 +107,7 @@ def warm_start(
     resume: bool = False,
     say: Callable[[str], None] = lambda message: None,
     each_round: Callable[[int, dict[str, float]], None] = lambda number, metrics: None,
+    processes: Processes = ALONE,
 ) -> Path:
     """Trains a policy on demonstrations, and returns the model of the best round, or of the last.
 
@@ -115,6 +118,7 @@ def warm_start(
         resume: Whether to go on with an interrupted run.
         say: Told in one line what is to be known.
         each_round: Told the metrics of each round as it ends.
+        processes: Who shares the gradient and the validation; each plays all demonstrations.
 
     Raises:
         HolderGymError: If something cannot be loaded or written, or no demonstration was won.
@@ -123,17 +127,27 @@ def warm_start(
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
         shown = show(config, trainer.playground, policy.tokenizer)
+        processes.require_same("the demonstrations", (shown.won, len(shown.sequences)))
         say(f"{shown.won} of {shown.episodes} demonstrations were won: {len(shown.sequences):,} sequences")
         batches = islice(batches_of(shown.sequences, config.step_tokens, config.seed), progress.update, None)
 
         def imitate(done: Progress) -> RoundReport:
-            metrics, seconds = _round(batches, config, policy.scorer, optimiser, done.update)
+            metrics, seconds = _round(batches, config, policy, optimiser, done.update, processes)
             policy.weights_changed(done.update + config.updates)
             return RoundReport(Progress(done.round + 1, done.update + config.updates), metrics, seconds)
 
         return imitate
 
-    return run_rounds(config, playing, prepare, validate_first=False, resume=resume, say=say, each_round=each_round)
+    return run_rounds(
+        config,
+        playing,
+        prepare,
+        validate_first=False,
+        resume=resume,
+        say=say,
+        each_round=each_round,
+        processes=processes,
+    )
 
 
 def show(config: SftConfig, playground: Playground, tokenizer: "PreTrainedTokenizerBase") -> Demonstrations:
@@ -196,7 +210,12 @@ def batches_of(sequences: Sequence[TokenSequence], size: int, seed: int) -> Iter
 
 
 def _round(
-    batches: Iterator[list[TokenSequence]], config: SftConfig, scorer: Scorer, optimiser: Optimiser, done: int
+    batches: Iterator[list[TokenSequence]],
+    config: SftConfig,
+    policy: Policy,
+    optimiser: Optimiser,
+    done: int,
+    processes: Processes,
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The optimiser steps of one round."""
     began = time.perf_counter()
@@ -204,9 +223,11 @@ def _round(
     for update in range(done + 1, done + config.updates + 1):
         batch = next(batches)
         tokens += sum(len(one.ids) for one in batch)
-        losses.append(backward(batch, scorer, config.part_tokens))
+        losses.append(backward(batch, policy.scorer, config.part_tokens, processes))
+        processes.sum_gradients(policy.trained)
         norms.append(optimiser.gradient_norm())
         optimiser.step(update)
+    processes.require_alike(policy.trained)
     seconds = time.perf_counter() - began
     metrics = {
         "loss": sum(losses) / len(losses),
@@ -217,22 +238,24 @@ def _round(
     return metrics, {"update": seconds}
 
 
-def backward(batch: Sequence[TokenSequence], scorer: Scorer, budget: int) -> float:
+def backward(batch: Sequence[TokenSequence], scorer: Scorer, budget: int, processes: Processes = ALONE) -> float:
     """Adds the gradient of the loss of a batch to that of the policy, whatever parts it is cut into.
 
     Args:
         batch: Sequences.
         scorer: Scores tokens by the policy.
         budget: Most tokens in the model at once, padding included.
+        processes: Who shares the work; gradients are those of this process's share, and not added up.
 
     Returns:
         The mean over all imitated tokens of -log p.
     """
     imitated = sum(sum(one.lengths) for one in batch)
     total = 0.0
-    for part in cut(batch, budget):
+    mine = processes.deal([len(one.ids) for one in batch], range(len(batch)))
+    for part in cut(batch, budget, only=mine):
         policy = scorer.part([batch[number] for number in part.numbers], entropy=False)
         loss = -policy.logp_T.sum() / imitated
         loss.backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach())
-    return total
+    return float(processes.sum(torch.tensor(total, dtype=torch.float64)))

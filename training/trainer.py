@@ -23,6 +23,7 @@ from .learner import Learner, Lesson
 from .models import Models
 from .playground import Playground
 from .policy import Policy
+from .processes import ALONE, Processes
 from .sampling import DrawInputs, GroupResult
 from .sources import Player, RolloutRequest, Slot
 
@@ -68,14 +69,18 @@ class Trainer:
         config: The settings.
         models: What learns, and what plays for it.
         playground: Tasks and environments.
+        processes: Who shares the work: each plays some of the episodes, and all get all.
 
     Attributes:
         playground: Tasks and environments.
         learners: What learns; the first is the policy that plays.
     """
 
-    def __init__(self, config: TrainConfig, models: Models, playground: Playground) -> None:
+    def __init__(
+        self, config: TrainConfig, models: Models, playground: Playground, processes: Processes = ALONE
+    ) -> None:
         self._config = config
+        self._processes = processes
         self._models = models
         self.playground = playground
         self.learners: tuple[Learner, ...] = models.learners
@@ -160,9 +165,10 @@ class Trainer:
     def _roll_out(
         self, agent: Agent, make_env: Callable[[], object], jobs: Sequence[EpisodeJob]
     ) -> dict[Slot, Trajectory]:
-        in_flight = min(self._config.in_flight, len(jobs))
-        played = roll_out(jobs, agent, make_env, in_flight)  # type: ignore[arg-type]
-        return {(one.task_id, one.sample): one for one in played}
+        mine = self._processes.share(jobs)
+        in_flight = max(1, min(self._config.in_flight, len(mine)))
+        played = list(roll_out(mine, agent, make_env, in_flight))  # type: ignore[arg-type]
+        return {(one.task_id, one.sample): one for share in self._processes.gather(played) for one in share}
 
 
 class _Clock:

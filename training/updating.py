@@ -12,6 +12,7 @@ from .batch import Average, Context, PolicyTokens, Rollout, TokenBatch, merge_me
 from .experience import Experience
 from .method import Method
 from .objective import objective, prepare, token_gradients
+from .processes import ALONE, Processes
 from .scoring import Part, Scorer, cut
 
 
@@ -74,15 +75,18 @@ class Updater:
         method: The method.
         scorer: Scores tokens by the policy that is trained.
         budget: Most tokens in the model at once, padding included.
+        processes: Who shares the work. Each takes some units of aggregation and adds its share of the gradient to that
+            of its own policy: gradients are not added up over processes here, but losses and metrics are.
     """
 
-    def __init__(self, method: Method, scorer: Scorer, budget: int) -> None:
+    def __init__(self, method: Method, scorer: Scorer, budget: int, processes: Processes = ALONE) -> None:
         self._method = method
         self._scorer = scorer
         self._budget = budget
+        self._processes = processes
 
     def backward(self, batch: MiniBatch, rollout: Rollout, advantage_T: Tensor, context: Context) -> LossParts:
-        """Adds the gradient of the mini-batch's loss to that of the policy's parameters.
+        """Adds the gradient of this process's share of the mini-batch's loss to that of the policy's parameters.
 
         Args:
             batch: The mini-batch.
@@ -95,21 +99,21 @@ class Updater:
         parts = cut(batch.sequences, self._budget, batch.bonds)
         oversized = any(self._size(batch, part) > self._budget and len(part.numbers) > 1 for part in parts)
         if method.needs_current_logp or oversized:
-            now = self._scorer.all(batch.sequences, self._budget)
+            now = self._scorer.all(batch.sequences, self._budget, self._processes)
         logp_T = None if now is None else now.logp_T
         prepared = prepare(method, rollout, advantage_T, batch.rows, context, logp_T=logp_T)
         if oversized:
             assert now is not None
             found = self._by_token_gradients(batch, prepared.batch, now, context)
         else:
-            found = self._by_parts(batch, parts, prepared.batch, context)
+            found = self._by_parts(batch, prepared.batch, context)
         return found._replace(metrics=merge_metrics(prepared.metrics, found.metrics))
 
-    def _by_parts(self, batch: MiniBatch, parts: Sequence[Part], whole: TokenBatch, context: Context) -> LossParts:
+    def _by_parts(self, batch: MiniBatch, whole: TokenBatch, context: Context) -> LossParts:
         """Units are whole in every part: the losses of the parts add up."""
         sums = torch.zeros(4, dtype=torch.float64)
         metrics: Mapping[str, Average] = {}
-        for part in parts:
+        for part in cut(batch.sequences, self._budget, batch.bonds, self._mine(batch)):
             policy = self._score(batch, part)
             rows = torch.cat([batch.rows_of[number] for number in part.numbers])
             taken = whole.take(rows, self._method.aggregation.per)
@@ -117,15 +121,15 @@ class Updater:
             found.loss.backward()  # type: ignore[no-untyped-call]
             sums += torch.tensor([float(one.detach()) for one in found[:4]], dtype=torch.float64)
             metrics = merge_metrics(metrics, found.metrics)
-        loss, policy_term, kl, entropy = sums.tolist()
-        return LossParts(loss, policy_term, kl, entropy, metrics)
+        loss, policy_term, kl, entropy = self._processes.sum(sums).tolist()
+        return LossParts(loss, policy_term, kl, entropy, self._merged(metrics))
 
     def _by_token_gradients(
         self, batch: MiniBatch, whole: TokenBatch, now: PolicyTokens, context: Context
     ) -> LossParts:
         """Units do not fit: first the slopes by the tokens' log-probabilities, then those of the policy, in parts."""
         slopes = token_gradients(self._method, whole, now, context)
-        for part in cut(batch.sequences, self._budget):
+        for part in cut(batch.sequences, self._budget, only=self._mine(batch)):
             policy = self._score(batch, part)
             total = (slopes.logp_T[part.tokens].to(policy.logp_T) * policy.logp_T).sum()
             if self._method.entropy.coefficient > 0:
@@ -135,6 +139,18 @@ class Updater:
         found = slopes.objective
         terms = [float(one) for one in (found.loss, found.policy, found.kl, found.entropy)]
         return LossParts(terms[0], terms[1], terms[2], terms[3], found.metrics)
+
+    def _mine(self, batch: MiniBatch) -> list[int]:
+        """Numbers of this process's sequences; units of aggregation are whole."""
+        return self._processes.deal([len(one.ids) for one in batch.sequences], batch.bonds)
+
+    def _merged(self, metrics: Mapping[str, Average]) -> Mapping[str, Average]:
+        """The metrics over all processes."""
+        merged: Mapping[str, Average] = {}
+        own = {name: Average(one.total.cpu(), one.number.cpu()) for name, one in metrics.items()}
+        for found in self._processes.gather(own):
+            merged = merge_metrics(merged, found)
+        return merged
 
     def _score(self, batch: MiniBatch, part: Part) -> PolicyTokens:
         sequences = [batch.sequences[number] for number in part.numbers]

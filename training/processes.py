@@ -1,0 +1,153 @@
+"""The processes of a run: this one alone, or several that share its work and come to the same weights.
+
+All of them know the same: every process has all episodes of a round, all advantages and all that the stages remember,
+and works them out alike. What is shared is what costs time: each plays some of the episodes, scores some of the
+sequences, and computes the gradient of some units of aggregation. Shares of the loss are those of the whole mini-batch
+(see ``objective``), so gradients are added up over processes.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from ..envs.errors import ConfigError, HolderGymError
+
+Item = TypeVar("Item")
+
+# Longest wait for another process. It is as long as one may play when the others have played all they had to.
+TIMEOUT_S = 3600.0
+
+
+class ProcessesError(HolderGymError):
+    """Another process of the run has ended, does not answer, or has come to something else."""
+
+
+class Processes:
+    """A run of one process: nothing is shared, and what is gathered is what there is.
+
+    Attributes:
+        rank: Number of this process, from 0.
+        count: Number of processes.
+    """
+
+    rank: int = 0
+    count: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes the run's files and speaks."""
+        return self.rank == 0
+
+    def share(self, items: Sequence[Item]) -> list[Item]:
+        """This process's share of some items: every ``count``-th."""
+        return list(items[self.rank :: self.count])
+
+    def deal(self, costs: Sequence[int], together: Sequence[int]) -> list[int]:
+        """This process's share of items that are bound to each other, the costs spread evenly.
+
+        Args:
+            costs: What each item costs.
+            together: A key for each item; those with equal keys go to one process.
+
+        Returns:
+            Numbers of this process's items, in rising order.
+        """
+        bonds: dict[int, list[int]] = {}
+        for number, key in enumerate(together):
+            bonds.setdefault(key, []).append(number)
+        cost = {key: sum(costs[number] for number in numbers) for key, numbers in bonds.items()}
+        loads = [0] * self.count
+        mine: list[int] = []
+        for key in sorted(bonds, key=lambda key: (-cost[key], key)):
+            least = loads.index(min(loads))
+            loads[least] += cost[key]
+            if least == self.rank:
+                mine += bonds[key]
+        return sorted(mine)
+
+    def gather(self, item: Item) -> list[Item]:
+        """What every process has, by rank; the same list on all of them.
+
+        Raises:
+            ProcessesError: If another process has ended or does not answer.
+        """
+        return [item]
+
+    def require_same(self, what: str, value: object) -> None:
+        """Checks that a value is the same on all processes.
+
+        Args:
+            what: Its name, for the message.
+            value: Anything that can be compared.
+
+        Raises:
+            ProcessesError: If it is not, or as in ``gather``.
+        """
+        values = self.gather(value)
+        for rank, other in enumerate(values):
+            if other != values[0]:
+                raise ProcessesError(
+                    f"the processes of the run do not agree on {what}: {values[0]!r} in process 0 and {other!r} in "
+                    f"process {rank}; start all with the same command and files, on machines of one kind"
+                )
+
+    def sum(self, values_T: Tensor) -> Tensor:
+        """The sum of a tensor over the processes, on the CPU.
+
+        Raises:
+            ProcessesError: As in ``gather``.
+        """
+        return values_T
+
+    def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+        """Adds the gradients of all processes up, in place.
+
+        Raises:
+            ProcessesError: As in ``gather``.
+        """
+
+    def begin_alike(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+        """Gives all processes the weights of the first, in place.
+
+        Raises:
+            ProcessesError: As in ``gather``.
+        """
+
+    def require_alike(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+        """Checks that all processes have the same weights.
+
+        Raises:
+            ProcessesError: If they have not, or as in ``gather``.
+        """
+
+
+ALONE = Processes()
+
+
+@contextmanager
+def open_processes(timeout_s: float = TIMEOUT_S) -> Iterator[Processes]:
+    """The processes that ``accelerate launch`` or ``torchrun`` has started, or this one alone.
+
+    A failure of one process ends them all. The first to fail speaks; the others end without a word.
+
+    Args:
+        timeout_s: Longest wait for another process.
+
+    Raises:
+        ConfigError: If the launcher asks for what there is not.
+        ProcessesError: If the processes do not find each other.
+    """
+    size = os.environ.get("WORLD_SIZE", "1")
+    if not (size.isascii() and size.isdigit()):
+        raise ConfigError(f"the variable WORLD_SIZE is {size!r}: leave it out, or start with torchrun")
+    if int(size) < 2:
+        yield ALONE
+        return
+    from .process_group import join
+
+    with join(timeout_s) as group:
+        yield group
