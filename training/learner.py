@@ -17,6 +17,7 @@ from .method import View
 from .optimiser import Optimiser
 from .policy import Policy
 from .processes import ALONE, Processes
+from .rewards import shaped
 from .updating import MiniBatch, Updater
 
 
@@ -119,9 +120,7 @@ class Learner:
             # The first learner has played, and is scored here as exactly as this one.
             everything_E = torch.ones(experience.layout.episodes.count, dtype=torch.bool)
             rollout = replace(rollout, behaviour_logp_T=scored[0].old_logp_T, foreign_E=everything_E)
-        for stage in self._view.rewards:
-            rollout = replace(rollout, reward_E=stage(rollout))
-        return rollout
+        return shaped(rollout, self._view.rewards)
 
     def learn(self, lesson: Lesson, state: State) -> Learned:
         """Takes the optimiser steps of a round.

@@ -1,8 +1,10 @@
 """Stage 3: shaping of the episodes' rewards."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from ..envs.errors import ConfigError
@@ -42,10 +44,32 @@ class OverlongPenalty:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierReward:
-    """Correctness alone, 0 or 1, without any shaping."""
+    """Correctness alone, 0 or 1, without any shaping: that of the turns is left out as well, see ``shaped``."""
 
     name: Literal["verifier"] = "verifier"
 
     def __call__(self, rollout: Rollout) -> Tensor:
         """The verifier's reward of each episode."""
         return rollout.verifier_E.to(rollout.reward_E.dtype)
+
+
+def shaped(rollout: Rollout, stages: Sequence[Callable[[Rollout], Tensor]]) -> Rollout:
+    """The round with its rewards shaped by one stage after the other.
+
+    Args:
+        rollout: The round.
+        stages: The stages. After ``VerifierReward`` statistics over turns see correctness alone too: it is the reward
+            of an episode's last turn, and no turn is charged for an invalid command.
+    """
+    for stage in stages:
+        rollout = replace(rollout, reward_E=stage(rollout))
+        if isinstance(stage, VerifierReward):
+            rollout = replace(rollout, step_reward_B=_at_the_end(rollout), penalty_B=None)
+    return rollout
+
+
+def _at_the_end(rollout: Rollout) -> Tensor:
+    """An episode's reward at its last turn."""
+    episodes = rollout.layout.episodes
+    last_B = episodes.positions() == episodes.spread(episodes.sizes) - 1
+    return torch.where(last_B, episodes.spread(rollout.reward_E), 0.0)

@@ -1,8 +1,9 @@
 import pytest
 import torch
 from holdergym.envs.errors import ConfigError
-from holdergym.training import Layout, Rollout
-from holdergym.training.rewards import OverlongPenalty
+from holdergym.training import Layout, Rollout, Segments, StepRowAdvantage
+from holdergym.training.gigpo import GiGPOAdvantage
+from holdergym.training.rewards import OverlongPenalty, VerifierReward, shaped
 from holdergym.training.selection import DropUniformGroups
 
 
@@ -33,3 +34,27 @@ def test_bad_settings() -> None:
         OverlongPenalty(limit=10, buffer=20)
     with pytest.raises(ConfigError, match="factor"):
         OverlongPenalty(factor=-1.0)
+
+
+def test_correctness_alone_is_what_turns_are_compared_by_as_well() -> None:
+    """A reward of 10 for success, half of it for the goal conditions, and turns that are charged for their commands."""
+    made = Rollout(
+        layout=Layout(Segments.from_lengths([1] * 4), Segments.from_lengths([2, 2]), Segments.from_lengths([2])),
+        reward_E=torch.tensor([10.0, 5.0]),
+        verifier_E=torch.tensor([1.0, 0.0]),
+        old_logp_T=torch.zeros(4),
+        step_reward_B=torch.tensor([0.0, 10.0, 0.0, 5.0]),
+        penalty_B=torch.tensor([0.1, 0.0, 0.1, 0.0]),
+        anchor_B=torch.tensor([1, 2, 1, 3]),
+    )
+    found = shaped(made, [OverlongPenalty(limit=2, buffer=1), VerifierReward()])
+    assert found.reward_E.tolist() == [1, 0]
+    assert found.step_reward_B is not None
+    assert found.step_reward_B.tolist() == [0, 1, 0, 0]
+    rows = StepRowAdvantage(scale="none")
+    assert rows(found, {}).advantage_T.tolist() == [0.5, 0.5, -0.5, -0.5]
+    assert rows(made, {}).advantage_T.tolist() != [0.5, 0.5, -0.5, -0.5]
+    steps = GiGPOAdvantage(scale="none", discount=1.0)(found, {}).advantage_T
+    # The first turns share an observation and are compared; the others stand alone.
+    assert steps.tolist() == [1.0, 0.5, -1.0, -0.5]
+    assert shaped(made, []) is made
