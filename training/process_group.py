@@ -28,12 +28,25 @@ class ProcessGroup(Processes):
 
     Args:
         timeout_s: Longest wait for another process.
+
+    Attributes:
+        failed: Whether this process is ending early.
     """
 
     def __init__(self, timeout_s: float) -> None:
         self.rank, self.count = dist.get_rank(), dist.get_world_size()
         self._timeout_s = timeout_s
+        self.failed = False
         self._records = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout_s))
+
+    def fail(self) -> None:
+        """See ``Processes``."""
+        if self.failed:
+            return
+        self.failed = True
+        if not _is_first_to_fail():
+            time.sleep(_GRACE_S)  # the launcher ends all as soon as one has ended, and the first is still speaking
+            _fall_silent()
 
     def gather(self, item: Item) -> list[Item]:
         """See ``Processes``."""
@@ -110,11 +123,10 @@ def join(timeout_s: float) -> Iterator[ProcessGroup]:
     try:
         yield group
     except BaseException:
-        if not _is_first_to_fail():
-            time.sleep(_GRACE_S)  # the launcher ends all as soon as one has ended, and the first is still speaking
-            _fall_silent()
+        group.fail()
         raise
-    dist.destroy_process_group()
+    if not group.failed:  # else the others may wait in it, and it ends with this process
+        dist.destroy_process_group()
 
 
 def _require_data_parallelism() -> None:

@@ -42,6 +42,9 @@ class Processes:
         """Whether this process writes the run's files and speaks."""
         return self.rank == 0
 
+    def fail(self) -> None:
+        """To be called before this process ends early: the first of all speaks, the others say nothing from here on."""
+
     def share(self, items: Sequence[Item]) -> list[Item]:
         """This process's share of some items: every ``count``-th."""
         return list(items[self.rank :: self.count])

@@ -1,7 +1,8 @@
 """``holdergym train``: train a policy by a method."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,10 @@ from ..envs.errors import ConfigError, UnknownNameError
 from ..envs.settings import Layer, assignment_layer, file_layer, resolve
 from .paths import PATH
 from .terminal import echo
+
+if TYPE_CHECKING:
+    from ..training.processes import Processes
+    from ..training.run import RunSettings
 
 
 @click.group(invoke_without_command=True)
@@ -69,9 +74,27 @@ def command(
     if context.invoked_subcommand is not None:
         _refuse_before_subcommand(context)
         return 0
+    from ..training.processes import open_processes
+
+    with open_processes() as processes:
+        return _train(context, processes, preset, config, assignments, resume, plan, options)
+
+
+def _train(
+    context: click.Context,
+    processes: "Processes",
+    preset: str | None,
+    config: Path | None,
+    assignments: Sequence[str],
+    resume: bool,
+    plan: bool,
+    options: Mapping[str, object],
+) -> int:
     from ..training.recipes import QUICK, QUICK_SHORT, find_recipe, recipe_as_text
 
     if preset in (QUICK, QUICK_SHORT):
+        if processes.count > 1:
+            raise ConfigError(f"--preset {preset} is for one process: leave out the launcher")
         return _quick(context, preset == QUICK_SHORT, plan, options)
     from ..training.config import TrainConfig
     from ..training.needs import needs_as_text, parameters_of
@@ -91,7 +114,7 @@ def command(
         layers = [Layer(f"--preset {recipe.name}", own), *layers]
         method = method or recipe.method
     settings = resolve(TrainConfig, [_defaults(method, layers), *layers])
-    if plan:
+    if plan and processes.leads:
         parameters = parameters_of(settings)
         if recipe is not None:
             echo(f"{recipe_as_text(recipe)}\n")
@@ -99,19 +122,44 @@ def command(
                 parameters = recipe.parameters
         echo(plan_as_text(settings))
         echo(needs_as_text(settings, parameters))
+    if plan:
         return 0
+    return _run(
+        settings,
+        processes,
+        lambda voice: train(settings, resume=resume, say=voice.say, each_round=voice.each_round, processes=processes),
+        "eval",
+    )
+
+
+class _Voice:
+    """What a run says on the terminal: one of its processes does."""
+
+    def __init__(self, rounds: int, speaks: bool) -> None:
+        self._rounds = rounds
+        self._speaks = speaks
+
+    def say(self, message: str) -> None:
+        """Prints a line."""
+        if self._speaks:
+            echo(message, err=True)
+
+    def each_round(self, number: int, metrics: Mapping[str, float]) -> None:
+        """Prints the line of a round."""
+        self.say(round_line(number, self._rounds, metrics))
+
+
+def _run(settings: "RunSettings", processes: "Processes", train: Callable[[_Voice], Path], following: str) -> int:
+    """Trains, says what came of it and which command follows, and returns the exit code."""
     try:
-        best = train(
-            settings,
-            resume=resume,
-            say=lambda message: echo(message, err=True),
-            each_round=lambda number, metrics: echo(round_line(number, settings.rounds, metrics), err=True),
-        )
+        best = train(_Voice(settings.rounds, processes.leads))
     except KeyboardInterrupt:
+        processes.fail()
         echo(f"interrupted: {settings.out} goes on from its last checkpoint with --resume", err=True)
         return 130
-    echo(f"best checkpoint: {best}")
-    echo(f"next: holdergym eval --model {best} --out DIR")
+    if processes.leads:
+        echo(f"best checkpoint: {best}")
+        echo(f"next: holdergym {following} --model {best} --out DIR")
     return 0
 
 
@@ -229,6 +277,20 @@ def sft(
       holdergym train sft --model smollm2-135m --out runs/warm
       holdergym train sft --env math --model smollm2-135m --rounds 2 --out runs/warm-math
     """
+    from ..training.processes import open_processes
+
+    with open_processes() as processes:
+        return _sft(processes, config, assignments, resume, plan, options)
+
+
+def _sft(
+    processes: "Processes",
+    config: Path | None,
+    assignments: Sequence[str],
+    resume: bool,
+    plan: bool,
+    options: Mapping[str, object],
+) -> int:
     from ..envs.settings import as_toml
     from ..training.config import CIRCUMSTANCES
     from ..training.sft import SftConfig, warm_start
@@ -240,21 +302,17 @@ def sft(
     agent = {"name": "llm", "backend": {"name": "transformers"}}
     settings = resolve(SftConfig, [Layer("the default", {"agent": agent}), *layers])
     if plan:
-        echo(as_toml(settings, leave_out=CIRCUMSTANCES).rstrip())
+        if processes.leads:
+            echo(as_toml(settings, leave_out=CIRCUMSTANCES).rstrip())
         return 0
-    try:
-        best = warm_start(
-            settings,
-            resume=resume,
-            say=lambda message: echo(message, err=True),
-            each_round=lambda number, metrics: echo(round_line(number, settings.rounds, metrics), err=True),
-        )
-    except KeyboardInterrupt:
-        echo(f"interrupted: {settings.out} goes on from its last checkpoint with --resume", err=True)
-        return 130
-    echo(f"best checkpoint: {best}")
-    echo(f"next: holdergym train --model {best} --out DIR")
-    return 0
+    return _run(
+        settings,
+        processes,
+        lambda voice: warm_start(
+            settings, resume=resume, say=voice.say, each_round=voice.each_round, processes=processes
+        ),
+        "train",
+    )
 
 
 def _sft_layer(name: str, value: object) -> Layer:
