@@ -25,7 +25,15 @@ class Panel(NamedTuple):
 
 
 PANELS = (
-    Panel("Success", (Curve("success", "rollouts"), Curve("validation/success", "validation, greedy"))),
+    Panel(
+        "Success",
+        (
+            Curve("success", "rollouts"),
+            Curve("validation/success", "validation, greedy"),
+            Curve("explorer/success", "the explorer's rollouts"),
+            Curve("partner/validation/success", "the partner's validation, greedy"),
+        ),
+    ),
     Panel("Reward", (Curve("reward", "mean of a round"),)),
     Panel("Exponent p", (Curve("p", "p"),)),
     Panel("Entropy and KL", (Curve("entropy", "entropy, nats"), Curve("kl", "KL to the reference"))),
@@ -35,9 +43,21 @@ PANELS = (
             Curve("clip_share", "clipped"),
             Curve("ratio_moved_share", "ratio not 1"),
             Curve("collapsed_groups", "collapsed groups (ACR)"),
+            Curve("partner/clip_share", "clipped for the partner"),
         ),
     ),
-    Panel("Gradient norm", (Curve("gradient_norm", "before clipping"),)),
+    Panel(
+        "Gradient norm before clipping",
+        (Curve("gradient_norm", "policy"), Curve("partner/gradient_norm", "partner")),
+    ),
+    Panel(
+        "Explorer",
+        (
+            Curve("explorer/alpha", "share of a group, alpha"),
+            Curve("rollout_cost_share", "cost beside the policy's alone"),
+        ),
+    ),
+    Panel("Policy against partner", (Curve("divergence_from_partner", "KL, nats a token"),)),
     Panel("Turns and tokens", (Curve("turns", "turns an episode"), Curve("response_tokens", "tokens a response"))),
     Panel("Sampler against trainer", (Curve("sampler_mismatch", "largest log-prob difference"),)),
 )
@@ -69,16 +89,15 @@ def plot_run(folder: Path, out: Path) -> None:
     figure.suptitle(str(folder))
     for place, panel in enumerate(panels, start=1):
         axes = figure.add_subplot(rows, 2, place)
-        for curve in panel.curves:
-            points = _points(records, curve.metric)
-            if points:
-                rounds, values = zip(*points, strict=True)
-                axes.plot(rounds, values, label=curve.label, marker="o" if len(points) < 30 else None, markersize=3)
+        drawn = [(curve, points) for curve in panel.curves if (points := _points(records, curve.metric))]
+        for curve, points in drawn:
+            rounds, values = zip(*points, strict=True)
+            axes.plot(rounds, values, label=curve.label, marker="o" if len(points) < 30 else None, markersize=3)
         axes.set_title(panel.title, loc="left", fontsize=10)
         axes.set_xlabel("round", fontsize=8)
         axes.grid(alpha=0.3)
         axes.tick_params(labelsize=8)
-        if len(panel.curves) > 1:
+        if len(drawn) > 1 or drawn[0][0] is not panel.curves[0]:
             axes.legend(fontsize=8, frameon=False)
     try:
         figure.savefig(out, dpi=120)
