@@ -192,7 +192,7 @@ def stages_of(method: Method) -> list[StageRow]:
         reward = f"policy: the shaped reward; partner: {partners}"
     virtual = isinstance(method.advantage, VirtualSampleAdvantage)
     aggregation = method.aggregation
-    weights = [stage.name for stage in method.token_weights]
+    weights: list[str] = [stage.name for stage in method.token_weights]
     if method.partner and method.partner.form == "tis":
         weights.append("truncated_importance of the partner")
     denominators = "the learner's own old log-probabilities"
@@ -249,8 +249,8 @@ def notes_of(method: Method) -> list[str]:
         (method.needs_reference, "A reference model is held in memory."),
         (
             mixed and reads_accuracy,
-            "Accuracies are those of the policy's own episodes; in a round without any the last accuracy and the table "
-            "of the curriculum stay as they are.",
+            "Accuracies are those of the policy's own episodes; in a round without any the last accuracy (0 before the "
+            "first) and the table of the curriculum stay as they are.",
         ),
         (mixed, "The collapse rate is that of the whole group, the explorer's episodes included."),
         (

@@ -106,7 +106,7 @@ class CoDistill:
 class KeepExtremes:
     """Keeps the episodes of a group with the highest and the lowest rewards: half of those kept are each [X].
 
-    Of n episodes ceil(share n) are kept, one more of the highest where the number is odd. Rewards are those that the
+    Of n episodes ceil(share n) are kept, but 2 at least, one more of the highest where the number is odd. Rewards are those that the
     policy is trained on, distillation included. Of rewards of two values it is the choice of the largest variance; of
     others it need not be: of 100, 1, 1, 1, 0, 0, 0, 0 the highest and three zeros vary more.
 
@@ -128,7 +128,7 @@ class KeepExtremes:
         for group in range(groups.count):
             mine = (groups.index == group).nonzero().squeeze(1)
             order = mine[torch.argsort(rollout.reward_E[mine].double(), stable=True, descending=True)]
-            kept = math.ceil(self.share * len(mine) - 1e-9)
+            kept = max(math.ceil(self.share * len(mine) - 1e-9), min(2, len(mine)))
             high = kept - kept // 2
             keep_E[order[:high]] = True
             keep_E[order[len(order) - (kept - high) :]] = True

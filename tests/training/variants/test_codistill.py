@@ -51,6 +51,10 @@ def test_the_most_different_episodes_are_kept() -> None:
     assert KeepExtremes()(made).nonzero().flatten().tolist() == [0, 1, 4, 5]
     assert KeepExtremes(share=3 / 8)(made).nonzero().flatten().tolist() == [0, 1, 4]
     assert KeepExtremes(share=1.0)(made).all()
+    # A group of one has nothing to be compared with, so two of few are kept.
+    assert KeepExtremes()(rollout([1.0, 0.0], [0.0] * 2, 1)).tolist() == [True, True]
+    assert KeepExtremes()(rollout([0.5, 1.0, 0.0], [0.0] * 3, 1)).tolist() == [False, True, True]
+    assert KeepExtremes()(rollout([0.5], [0.0], 1)).tolist() == [True]
     # No other half has a larger variance, however many of two values are the higher one; of other rewards one may.
     for won in range(9):
         two = rollout([1.0] * won + [0.0] * (8 - won), [0.0] * 8, 1)
