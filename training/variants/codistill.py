@@ -106,9 +106,9 @@ class CoDistill:
 class KeepExtremes:
     """Keeps the episodes of a group with the highest and the lowest rewards: half of those kept are each [X].
 
-    Of n episodes ceil(share n) are kept, but 2 at least, one more of the highest where the number is odd. Rewards are those that the
-    policy is trained on, distillation included. Of rewards of two values it is the choice of the largest variance; of
-    others it need not be: of 100, 1, 1, 1, 0, 0, 0, 0 the highest and three zeros vary more.
+    Of n episodes ceil(share n) are kept, but 2 at least, one more of the highest where the number is odd. Rewards are
+    those that the policy is trained on, distillation included. Of rewards of two values it is the choice of the largest
+    variance; of others it need not be: of 100, 1, 1, 1, 0, 0, 0, 0 the highest and three zeros vary more.
 
     Raises:
         ConfigError: If ``share`` is out of range.
