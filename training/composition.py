@@ -234,7 +234,7 @@ def stages_of(method: Method) -> list[StageRow]:
 
 
 def notes_of(method: Method) -> list[str]:
-    """What is to be known of the stages together: where one has no effect, and where one changes what another sees."""
+    """What is to be known of the stages together: where one changes what another sees, and ``without_effect``."""
     virtual, mixed = isinstance(method.advantage, VirtualSampleAdvantage), isinstance(method.source, ExplorerMix)
     curriculum = isinstance(method.sampler, GaussianCurriculum)
     weighed = any(isinstance(stage, GaussianCovariance) for stage in method.token_weights)
@@ -242,10 +242,6 @@ def notes_of(method: Method) -> list[str]:
     arithmetic = isinstance(exponent, ConstantExponent) and exponent.p == 1
     reads_accuracy = curriculum or method.kl.scale is not None or isinstance(exponent, RewardExponent)
     found = (
-        (
-            method.kl.scale is not None and method.kl.coefficient == 0,
-            "kl.scale has no effect: kl.coefficient is 0.",
-        ),
         (method.needs_reference, "A reference model is held in memory."),
         (
             mixed and reads_accuracy,
@@ -289,7 +285,13 @@ def notes_of(method: Method) -> list[str]:
             "Token weights enter the power mean as v_t = w_t / sum w, and their mean multiplies the surrogate [X].",
         ),
     )
-    return [text for holds, text in found if holds]
+    return [*without_effect(method), *(text for holds, text in found if holds)]
+
+
+def without_effect(method: Method) -> list[str]:
+    """Settings that do nothing beside others; a run says so as it begins."""
+    powerless = method.kl.scale is not None and method.kl.coefficient == 0
+    return ["kl.scale has no effect: kl.coefficient is 0."] if powerless else []
 
 
 def identities_of(method: Method) -> list[str]:

@@ -218,7 +218,7 @@ class TrainConfig:
 
 
 # What a second model may have of its own; everything else it shares with the policy.
-_OF_PARTNER = ("name", "model", "revision", "backend", "timeout_s", "prices")
+_OF_PARTNER = ("name", "model", "revision", "backend")
 _OF_EXPLORER = (*_OF_PARTNER, "temperature", "top_p", "top_k")
 
 

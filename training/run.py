@@ -12,6 +12,7 @@ from ..envs.errors import ConfigError, HolderGymError
 from ..envs.files import replace_file
 from ..envs.folder_lock import LOCK, FolderLock
 from ..envs.settings import file_layer, first_difference, resolve
+from .composition import without_effect
 from .config import CIRCUMSTANCES, OptimiserSettings, TrainConfig, ValidationSettings
 from .learner import Learner, NotFiniteError
 from .models import open_models
@@ -56,6 +57,8 @@ def train(
             no longer a number.
     """
     config = replace(config, agent=replace(config.agent, temperature=config.agent.temperature or 1.0))
+    for line in without_effect(config.method):
+        say(line)
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
         def play(done: Progress) -> RoundReport:

@@ -196,6 +196,14 @@ def test_a_resumed_run_remembers_every_stage(
     assert [line["round"] for line in logs[0]] == [0, 1, 2, 3, 4, 5]
 
 
+def test_a_run_says_what_has_no_effect(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_run, "open_playground", lambda config: LETTERS)
+    powerless = replace(preset("expo-akl"), kl=replace(preset("expo-akl").kl, coefficient=0.0))
+    said: list[str] = []
+    train(settings(tiny_checkpoint, powerless, rounds=1, out=tmp_path / "run"), say=said.append)
+    assert said == ["kl.scale has no effect: kl.coefficient is 0."]
+
+
 def test_names_are_split_where_a_method_ends() -> None:
     assert parts_of("reinforce++") == ("reinforce++",)
     assert parts_of("reinforce+++expo") == ("reinforce++", "expo")

@@ -218,6 +218,7 @@ def test_models_that_are_missing_or_not_wanted(tiny_checkpoint: Path, explorer: 
         ("grpo", {"partner": named}, "leave partner out"),
         ("s2l-po", {"explorer": replace(named, prompt="chat")}, r"explorer\.prompt is 'chat'"),
         ("s2l-po", {"explorer": replace(named, temperature=0.0)}, r"explorer\.temperature is 0"),
+        ("s2l-po", {"explorer": replace(named, timeout_s=5.0)}, r"explorer\.timeout_s is 5\.0"),
         ("gigpo+s2l-po", {"explorer": named, "explorer_samples": Path("x.npz")}, "gigpo compares turns"),
         ("codistill", {"partner": replace(named, temperature=0.5)}, r"partner\.temperature is 0\.5"),
     ):
