@@ -12,13 +12,14 @@ from ..envs.settings import as_toml, digest
 from .experience import RewardSettings
 from .gigpo import GiGPOAdvantage
 from .method import Method
+from .trackers import TrackerName
 from .variants.importance import TruncatedImportance
 from .variants.s2l import ExplorerMix
 
 Positive = Annotated[int, Field(ge=1)]
 
 # They change no number, so they are no part of the config's hash and may change when a run is resumed.
-CIRCUMSTANCES = ("data", "out", "part_tokens", "keep_last")
+CIRCUMSTANCES = ("data", "out", "part_tokens", "keep_last", "log_to")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,8 @@ class TrainConfig:
         keep_last: Checkpoints that are kept besides the best.
         seed: Seed of the run: of the draw of tasks and of all sampling.
         part_tokens: Most tokens in the model at once, padding included. It changes memory and speed, not the gradient.
-        in_flight: Most episodes at once.
+        in_flight: Most episodes at once, in each process.
+        log_to: Services that get the numbers of each round, besides metrics.jsonl.
         data: As for evaluations.
         out: Folder of the run.
 
@@ -136,6 +138,7 @@ class TrainConfig:
     seed: Annotated[int, Field(ge=0)] = 0
     part_tokens: Positive = 8192
     in_flight: Annotated[int, Field(ge=1, le=1024)] = 32
+    log_to: tuple[TrackerName, ...] = ()
     data: Path | None = None
     out: Path | None = None
 

@@ -44,9 +44,8 @@ class MetricsLog:
         Raises:
             MetricsError: If the disk is full.
         """
-        times = {f"seconds/{stage}": value for stage, value in seconds.items()}
         try:
-            self._write({"round": round, **metrics, **times})
+            self._write({"round": round, **metrics, **seconds_by_stage(seconds)})
         except OSError as error:
             raise MetricsError(f"cannot write {self._path}: {error.strerror}") from None
 
@@ -61,6 +60,11 @@ class MetricsLog:
         }
         self._file.write(json.dumps(finite) + "\n")
         self._file.flush()
+
+
+def seconds_by_stage(seconds: Mapping[str, float]) -> dict[str, float]:
+    """The wall times of a round, by their names in the log."""
+    return {f"seconds/{stage}": value for stage, value in seconds.items()}
 
 
 def read_metrics(folder: Path) -> list[dict[str, float]]:

@@ -1,12 +1,13 @@
 """What a run writes: its settings, a line a round, checkpoints. One process of the run does, whatever their number."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from typing import Protocol
 
 from .learner import Learner
-from .metrics_log import MetricsLog
+from .metrics_log import MetricsLog, seconds_by_stage
 from .saving import Checkpoints
+from .trackers import Trackers
 from .trainer import Progress
 
 
@@ -43,16 +44,19 @@ class RunRecords:
 
     Args:
         log: ``metrics.jsonl``.
+        trackers: What else is told of each round.
         checkpoints: The folder of checkpoints.
     """
 
-    def __init__(self, log: MetricsLog, checkpoints: Checkpoints) -> None:
+    def __init__(self, log: MetricsLog, trackers: Trackers, checkpoints: Checkpoints) -> None:
         self._log = log
+        self._trackers = trackers
         self._checkpoints = checkpoints
 
     def round(self, number: int, metrics: Mapping[str, float], seconds: Mapping[str, float]) -> None:
-        """Adds a line to the log."""
+        """Adds a line to the log, then tells the trackers."""
         self._log.append(number, metrics, seconds)
+        self._trackers.log(number, {**metrics, **seconds_by_stage(seconds)})
 
     def checkpoint(self, progress: Progress, learners: Sequence[Learner], best: tuple[float, int] | None) -> None:
         """Writes a checkpoint, and removes those that are no longer wanted."""
@@ -60,16 +64,16 @@ class RunRecords:
 
 
 @contextmanager
-def run_records(checkpoints: Checkpoints, after: int | None) -> Iterator[Records]:
+def run_records(checkpoints: Checkpoints, trackers: Trackers, after: int | None) -> Iterator[Records]:
     """Opens the records of a run whose folder is set up.
 
     Args:
         checkpoints: The folder of checkpoints, in that of the run.
+        trackers: What else is told of each round.
         after: The round of the checkpoint that the run goes on from; None if it begins.
 
     Raises:
         HolderGymError: If something cannot be written.
     """
-    with ExitStack() as opened:
-        log = opened.enter_context(closing(MetricsLog(checkpoints.folder.parent, after)))
-        yield RunRecords(log, checkpoints)
+    with closing(MetricsLog(checkpoints.folder.parent, after)) as log:
+        yield RunRecords(log, trackers, checkpoints)

@@ -22,7 +22,8 @@ from .policy import Policy
 from .processes import ALONE, Processes
 from .records import NoRecords, Records, run_records
 from .saving import Checkpoints, Restored, load_learner
-from .trainer import Progress, RoundReport, Trainer
+from .trackers import TrackerName, open_trackers, require_trackers
+from .trainer import EachEpisode, Progress, RoundReport, Trainer
 
 CONFIG = "config.toml"
 
@@ -41,6 +42,7 @@ def train(
     resume: bool = False,
     say: Callable[[str], None] = lambda message: None,
     each_round: Callable[[int, dict[str, float]], None] = lambda number, metrics: None,
+    each_episode: EachEpisode = lambda ended, episodes: None,
     processes: Processes = ALONE,
 ) -> Path:
     """Trains, and returns the model of the best round, or of the last one where nothing was validated.
@@ -50,6 +52,7 @@ def train(
         resume: Whether to go on with an interrupted run.
         say: Told in one line what is to be known.
         each_round: Told the metrics of each round as it ends.
+        each_episode: Told how many episodes have ended, of how many, as this process plays them.
         processes: Who shares the work. The first writes the folder; all must see it.
 
     Raises:
@@ -75,6 +78,7 @@ def train(
         resume=resume,
         say=say,
         each_round=each_round,
+        each_episode=each_episode,
         processes=processes,
     )
 
@@ -110,6 +114,10 @@ class RunSettings(Protocol):
     def keep_last(self) -> int:
         """Checkpoints that are kept besides the best."""
 
+    @property
+    def log_to(self) -> tuple[TrackerName, ...]:
+        """Services that get the numbers of each round."""
+
     def to_toml(self) -> str:
         """The text of ``config.toml``."""
 
@@ -134,7 +142,8 @@ def run_rounds(
     resume: bool,
     say: Callable[[str], None],
     each_round: Callable[[int, dict[str, float]], None],
-    processes: Processes = ALONE,
+    each_episode: EachEpisode,
+    processes: Processes,
 ) -> Path:
     """Runs the rounds of any kind of training, with validations and checkpoints, from wherever the run was left.
 
@@ -146,12 +155,14 @@ def run_rounds(
         resume: Whether to go on with an interrupted run.
         say: Told in one line what is to be known.
         each_round: Told the metrics of each round as it ends.
+        each_episode: Told how many episodes have ended, of how many.
         processes: Who shares the work.
 
     Returns:
         The model of the best round, or of the last one where nothing was validated.
     """
     out = folder_of(config)
+    require_trackers(config.log_to)
     checkpoints = Checkpoints(out / "checkpoints", config.keep_last)
     restored = look(config, checkpoints, resume)
     playground = open_playground(playing)
@@ -162,14 +173,17 @@ def run_rounds(
         say(f"{out}: all {config.rounds} rounds are done")
         return checkpoints.model_of(restored.best[1] if restored.best else restored.progress.round)
     # What cannot be loaded leaves no folder behind: it is set up only then.
-    with open_models(playing, processes) as models, _records(config, checkpoints, restored, processes) as records:
+    with (
+        open_models(playing, processes) as models,
+        _records(config, checkpoints, restored, say, processes) as records,
+    ):
         progress, best = Progress(), None
         if restored is not None:
             for learner in models.learners:
                 load_learner(learner, restored, checkpoints.model_of(restored.progress.round).parent)
             progress, best = restored.progress, restored.best
             say(f"{out}: goes on after round {progress.round} of {config.rounds}")
-        trainer = Trainer(playing, models, playground, processes)
+        trainer = Trainer(playing, models, playground, processes, each_episode)
         play = prepare(models.policy, models.learners[0].optimiser, trainer, progress)
         if validate_first and restored is None and playground.validation is not None:
             untrained: dict[str, float] = {}
@@ -196,13 +210,22 @@ def run_rounds(
 
 @contextmanager
 def _records(
-    config: RunSettings, checkpoints: Checkpoints, restored: Restored | None, processes: Processes
+    config: RunSettings,
+    checkpoints: Checkpoints,
+    restored: Restored | None,
+    say: Callable[[str], None],
+    processes: Processes,
 ) -> Iterator[Records]:
     """Sets the folder up and opens what is written there, in the process that leads."""
     if not processes.leads:
         yield NoRecords()
         return
-    with set_up(config), run_records(checkpoints, None if restored is None else restored.progress.round) as records:
+    after = None if restored is None else restored.progress.round
+    with (
+        set_up(config),
+        open_trackers(config.log_to, folder_of(config), config.to_toml(), after, say) as trackers,
+        run_records(checkpoints, trackers, after) as records,
+    ):
         yield records
 
 

@@ -27,7 +27,8 @@ from .presets import preset
 from .processes import ALONE, Processes
 from .run import Round, run_rounds
 from .scoring import Scorer, cut
-from .trainer import Progress, RoundReport, Trainer
+from .trackers import TrackerName
+from .trainer import EachEpisode, Progress, RoundReport, Trainer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -60,7 +61,7 @@ class SftConfig:
 
     Attributes:
         env, panel, task_type, max_steps, agent, lora, gradient_checkpointing, optimiser, validation, save_every,
-        keep_last, seed, part_tokens, in_flight, data, out: As in ``TrainConfig``.
+        keep_last, seed, part_tokens, in_flight, log_to, data, out: As in ``TrainConfig``.
         demonstrations: What is imitated.
         rounds: Number of rounds.
         updates: Optimiser steps a round.
@@ -85,6 +86,7 @@ class SftConfig:
     seed: Annotated[int, Field(ge=0)] = 0
     part_tokens: Positive = 8192
     in_flight: Annotated[int, Field(ge=1, le=1024)] = 32
+    log_to: tuple[TrackerName, ...] = ()
     data: Path | None = None
     out: Path | None = None
 
@@ -107,6 +109,7 @@ def warm_start(
     resume: bool = False,
     say: Callable[[str], None] = lambda message: None,
     each_round: Callable[[int, dict[str, float]], None] = lambda number, metrics: None,
+    each_episode: EachEpisode = lambda ended, episodes: None,
     processes: Processes = ALONE,
 ) -> Path:
     """Trains a policy on demonstrations, and returns the model of the best round, or of the last.
@@ -118,6 +121,7 @@ def warm_start(
         resume: Whether to go on with an interrupted run.
         say: Told in one line what is to be known.
         each_round: Told the metrics of each round as it ends.
+        each_episode: As in ``train``; only validations are told of.
         processes: Who shares the gradient and the validation; each plays all demonstrations.
 
     Raises:
@@ -146,6 +150,7 @@ def warm_start(
         resume=resume,
         say=say,
         each_round=each_round,
+        each_episode=each_episode,
         processes=processes,
     )
 

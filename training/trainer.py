@@ -29,6 +29,9 @@ from .sources import Player, RolloutRequest, Slot
 
 Memory = Mapping[str, State]
 
+EachEpisode = Callable[[int, int], None]
+"""Told how many episodes have ended, of how many that are being played."""
+
 
 class Progress(NamedTuple):
     """How far a run is; with the weights and the optimisers' states, all that a run goes on from.
@@ -70,6 +73,7 @@ class Trainer:
         models: What learns, and what plays for it.
         playground: Tasks and environments.
         processes: Who shares the work: each plays some of the episodes, and all get all.
+        each_episode: Told of each episode that this process has played.
 
     Attributes:
         playground: Tasks and environments.
@@ -77,10 +81,16 @@ class Trainer:
     """
 
     def __init__(
-        self, config: TrainConfig, models: Models, playground: Playground, processes: Processes = ALONE
+        self,
+        config: TrainConfig,
+        models: Models,
+        playground: Playground,
+        processes: Processes = ALONE,
+        each_episode: EachEpisode = lambda ended, episodes: None,
     ) -> None:
         self._config = config
         self._processes = processes
+        self._each_episode = each_episode
         self._models = models
         self.playground = playground
         self.learners: tuple[Learner, ...] = models.learners
@@ -167,7 +177,11 @@ class Trainer:
     ) -> dict[Slot, Trajectory]:
         mine = self._processes.share(jobs)
         in_flight = max(1, min(self._config.in_flight, len(mine)))
-        played = list(roll_out(mine, agent, make_env, in_flight))  # type: ignore[arg-type]
+        played: list[Trajectory] = []
+        self._each_episode(0, len(mine))
+        for one in roll_out(mine, agent, make_env, in_flight):  # type: ignore[arg-type]
+            played.append(one)
+            self._each_episode(len(played), len(mine))
         return {(one.task_id, one.sample): one for share in self._processes.gather(played) for one in share}
 
 

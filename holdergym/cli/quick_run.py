@@ -38,7 +38,7 @@ def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = Fals
         HolderGymError: If a step cannot be begun or gone on with.
     """
     from ..training.quick import quick_settings, run_quick
-    from .train import round_line
+    from .voice import round_line
 
     folder = out or (Path("OUT") if plan else Path(tempfile.mkdtemp(prefix="holdergym-quick-")))
     settings = quick_settings(folder, env, seed=seed, short=short)

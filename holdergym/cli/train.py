@@ -1,6 +1,7 @@
 """``holdergym train``: train a policy by a method."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from ..envs.errors import ConfigError, UnknownNameError
 from ..envs.settings import Layer, assignment_layer, file_layer, resolve
 from .paths import PATH
 from .terminal import echo
+from .voice import Voice
 
 if TYPE_CHECKING:
     from ..training.processes import Processes
@@ -35,6 +37,12 @@ if TYPE_CHECKING:
 @click.option("--max-steps", type=int, help="Actions after which an episode ends. [default: 50 in alfworld]")
 @click.option("--seed", type=int, help="Seed of the run. [default: 0]")
 @click.option("--out", type=PATH, help="Folder of the run.")
+@click.option(
+    "--log-to",
+    multiple=True,
+    metavar="NAME",
+    help="Log the rounds to tensorboard, wandb, trackio or mlflow too; may be given several times.",
+)
 @click.option("--config", type=PATH, help="TOML file with any of these settings.")
 @click.option(
     "--set",
@@ -54,7 +62,7 @@ def command(
     assignments: tuple[str, ...],
     resume: bool,
     plan: bool,
-    **options: str | int | float | Path | None,
+    **options: str | int | float | Path | tuple[str, ...] | None,
 ) -> int:
     """Train a policy on an environment by a published method, and keep the best checkpoint.
 
@@ -102,7 +110,9 @@ def _train(
     from ..training.run import train
 
     recipe = None if preset is None else find_recipe(preset)
-    given = [_option_layer(name, value) for name, value in options.items() if value is not None and name != "method"]
+    given = [
+        _option_layer(name, value) for name, value in options.items() if value not in (None, ()) and name != "method"
+    ]
     layers = [*([file_layer(config)] if config else []), *given, assignment_layer(assignments)]
     if resume and isinstance(options["out"], Path):
         layers = [*_saved(options["out"]), *layers]
@@ -127,32 +137,23 @@ def _train(
     return _run(
         settings,
         processes,
-        lambda voice: train(settings, resume=resume, say=voice.say, each_round=voice.each_round, processes=processes),
+        lambda voice: train(
+            settings,
+            resume=resume,
+            say=voice.say,
+            each_round=voice.each_round,
+            each_episode=voice.each_episode,
+            processes=processes,
+        ),
         "eval",
     )
 
 
-class _Voice:
-    """What a run says on the terminal: one of its processes does."""
-
-    def __init__(self, rounds: int, speaks: bool) -> None:
-        self._rounds = rounds
-        self._speaks = speaks
-
-    def say(self, message: str) -> None:
-        """Prints a line."""
-        if self._speaks:
-            echo(message, err=True)
-
-    def each_round(self, number: int, metrics: Mapping[str, float]) -> None:
-        """Prints the line of a round."""
-        self.say(round_line(number, self._rounds, metrics))
-
-
-def _run(settings: "RunSettings", processes: "Processes", train: Callable[[_Voice], Path], following: str) -> int:
+def _run(settings: "RunSettings", processes: "Processes", train: Callable[[Voice], Path], following: str) -> int:
     """Trains, says what came of it and which command follows, and returns the exit code."""
     try:
-        best = train(_Voice(settings.rounds, processes.leads))
+        with closing(Voice(settings.rounds, processes.leads)) as voice:
+            best = train(voice)
     except KeyboardInterrupt:
         processes.fail()
         echo(f"interrupted: {settings.out} goes on from its last checkpoint with --resume", err=True)
@@ -191,6 +192,8 @@ def _quick(context: click.Context, short: bool, plan: bool, options: Mapping[str
 
 def _option_layer(name: str, value: object) -> Layer:
     shown = f"--{name.replace('_', '-')}"
+    if isinstance(value, tuple):
+        return Layer(shown, {name: list(value)})
     if name in ("model", "prompt"):
         return Layer(shown, {"agent": {name: value}})
     if name == "learning_rate":
@@ -218,23 +221,6 @@ def _saved(out: Path) -> list[Layer]:
     return [file_layer(out / CONFIG)] if (out / CONFIG).is_file() else []
 
 
-def round_line(number: int, rounds: int, metrics: Mapping[str, float]) -> str:
-    """One line a round for the terminal."""
-    parts = [f"round {number}/{rounds}"]
-    for key, label, form in (
-        ("success", "success", ".1%"),
-        ("reward", "reward", ".3f"),
-        ("p", "p", ".2f"),
-        ("entropy", "entropy", ".2f"),
-        ("clip_share", "clipped", ".1%"),
-        ("gradient_norm", "gradient", ".2g"),
-        ("validation/success", "validation", ".1%"),
-    ):
-        if key in metrics:
-            parts.append(f"{label} {metrics[key]:{form}}")
-    return "  ".join(parts)
-
-
 @command.command("sft")
 @click.option("--env", help="alfworld, math or math_retry. [default: alfworld]")
 @click.option("--panel", help="Panel on whose tasks demonstrations are given. [default: builtin_train]")
@@ -250,6 +236,12 @@ def round_line(number: int, rounds: int, metrics: Mapping[str, float]) -> str:
 @click.option("--max-steps", type=int, help="Actions after which an episode ends. [default: 50 in alfworld]")
 @click.option("--seed", type=int, help="Seed of the run. [default: 0]")
 @click.option("--out", type=PATH, help="Folder of the run.")
+@click.option(
+    "--log-to",
+    multiple=True,
+    metavar="NAME",
+    help="Log the rounds to tensorboard, wandb, trackio or mlflow too; may be given several times.",
+)
 @click.option("--config", type=PATH, help="TOML file with any of these settings.")
 @click.option(
     "--set",
@@ -265,7 +257,7 @@ def sft(
     assignments: tuple[str, ...],
     resume: bool,
     plan: bool,
-    **options: str | int | float | Path | None,
+    **options: str | int | float | Path | tuple[str, ...] | None,
 ) -> int:
     """Warm a policy up: it learns to say what another agent would say in its place.
 
@@ -295,7 +287,7 @@ def _sft(
     from ..training.config import CIRCUMSTANCES
     from ..training.sft import SftConfig, warm_start
 
-    given = [_sft_layer(name, value) for name, value in options.items() if value is not None]
+    given = [_sft_layer(name, value) for name, value in options.items() if value not in (None, ())]
     layers = [*([file_layer(config)] if config else []), *given, assignment_layer(assignments)]
     if resume and isinstance(options["out"], Path):
         layers = [*_saved(options["out"]), *layers]
@@ -309,7 +301,12 @@ def _sft(
         settings,
         processes,
         lambda voice: warm_start(
-            settings, resume=resume, say=voice.say, each_round=voice.each_round, processes=processes
+            settings,
+            resume=resume,
+            say=voice.say,
+            each_round=voice.each_round,
+            each_episode=voice.each_episode,
+            processes=processes,
         ),
         "train",
     )

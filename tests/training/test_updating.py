@@ -13,6 +13,7 @@ from holdergym.training.exponents import ConstantExponent
 from holdergym.training.kl import EntropyBonus, KLPenalty
 from holdergym.training.method import Method
 from holdergym.training.presets import preset, preset_names
+from holdergym.training.processes import ALONE, Processes
 from holdergym.training.scoring import Scorer, cut
 from holdergym.training.updating import MiniBatch, Updater
 from transformers import AutoModelForCausalLM, PreTrainedModel
@@ -65,7 +66,14 @@ def groups(kind=conversation) -> list[list[Trajectory]]:
     return made
 
 
-def gradients(model: PreTrainedModel, method: Method, experience: Experience, budget: int, episodes=None):
+def gradients(
+    model: PreTrainedModel,
+    method: Method,
+    experience: Experience,
+    budget: int,
+    episodes=None,
+    processes: Processes = ALONE,
+):
     scorer = Scorer(model)
     model.zero_grad()
     old_T = scorer.all(experience.sequences, 200).logp_T
@@ -77,7 +85,8 @@ def gradients(model: PreTrainedModel, method: Method, experience: Experience, bu
     episodes = list(range(experience.layout.episodes.count)) if episodes is None else episodes
     batch = MiniBatch.of(experience, episodes, method)
     context = Context(round=2, update=3, accuracy=0.4, accuracy_std=0.3)
-    found = Updater(method, scorer, budget).backward(batch, rollout, advantages.advantage_T, context)
+    found = Updater(method, scorer, budget, processes).backward(batch, rollout, advantages.advantage_T, context)
+    processes.sum_gradients(list(model.parameters()))
     return found, torch.cat([one.grad.flatten() for one in model.parameters() if one.grad is not None])
 
 

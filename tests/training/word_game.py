@@ -15,6 +15,7 @@ from holdergym.training.config import OptimiserSettings, TrainConfig, Validation
 from holdergym.training.method import Method
 from holdergym.training.models import open_models
 from holdergym.training.playground import Playground
+from holdergym.training.processes import ALONE, Processes
 from holdergym.training.trainer import Progress, RoundReport, Trainer
 
 
@@ -58,15 +59,17 @@ def settings(checkpoint: Path, method: Method, **changes: Any) -> TrainConfig:
     return replace(made, **{"method": method, **changes})
 
 
-def play(config: TrainConfig, rounds: int | None = None) -> tuple[list[RoundReport], dict[str, torch.Tensor]]:
+def play(
+    config: TrainConfig, rounds: int | None = None, processes: Processes = ALONE
+) -> tuple[list[RoundReport], dict[str, torch.Tensor]]:
     """Plays some rounds.
 
     Returns:
         What they reported, and the weights of the policy afterwards.
     """
     reports: list[RoundReport] = []
-    with open_models(config) as models:
-        trainer, progress = Trainer(config, models, LETTERS), Progress()
+    with open_models(config, processes) as models:
+        trainer, progress = Trainer(config, models, LETTERS, processes), Progress()
         for _ in range(config.rounds if rounds is None else rounds):
             reports.append(trainer.round(progress))
             progress = reports[-1].progress

@@ -1,0 +1,74 @@
+"""What a training run says while it runs: a line a round, and bars where there is a terminal to draw them on."""
+
+import math
+import sys
+from collections.abc import Mapping
+
+from tqdm import tqdm
+
+from .terminal import echo, visible
+
+
+class Voice:
+    """Speaks for a run, on standard error.
+
+    Args:
+        rounds: Rounds of the run.
+        speaks: Whether anything is said: one of a run's processes speaks.
+    """
+
+    def __init__(self, rounds: int, speaks: bool) -> None:
+        self._rounds = rounds
+        self._speaks = speaks
+        draws = speaks and sys.stderr.isatty()
+        self._run = tqdm(
+            total=rounds, desc="rounds", unit=" rounds", file=sys.stderr, disable=not draws, leave=False, position=0
+        )
+        self._episodes = tqdm(
+            desc="round 1", unit=" episodes", file=sys.stderr, disable=not draws, leave=False, position=1
+        )
+
+    def say(self, message: str) -> None:
+        """Prints a line."""
+        if not self._speaks:
+            return
+        if self._run.disable:
+            echo(message, err=True)
+        else:
+            tqdm.write(visible(message), file=sys.stderr)
+
+    def each_round(self, number: int, metrics: Mapping[str, float]) -> None:
+        """Prints the line of a round."""
+        self.say(round_line(number, self._rounds, metrics))
+        self._run.n = number
+        self._run.refresh()
+        self._episodes.set_description_str(f"round {min(number + 1, self._rounds)}", refresh=False)
+
+    def each_episode(self, ended: int, episodes: int) -> None:
+        """Moves the bar of the episodes that are being played."""
+        if ended == 0:
+            self._episodes.reset(episodes)
+        else:
+            self._episodes.update(ended - self._episodes.n)
+
+    def close(self) -> None:
+        """Takes the bars away."""
+        self._episodes.close()
+        self._run.close()
+
+
+def round_line(number: int, rounds: int, metrics: Mapping[str, float]) -> str:
+    """One line a round for the terminal."""
+    parts = [f"round {number}/{rounds}"]
+    for key, label, form in (
+        ("success", "success", ".1%"),
+        ("reward", "reward", ".3f"),
+        ("p", "p", ".2f"),
+        ("entropy", "entropy", ".2f"),
+        ("clip_share", "clipped", ".1%"),
+        ("gradient_norm", "gradient", ".2g"),
+        ("validation/success", "validation", ".1%"),
+    ):
+        if not math.isnan(metrics.get(key, math.nan)):  # a round may have no episode of the policy's own
+            parts.append(f"{label} {metrics[key]:{form}}")
+    return "  ".join(parts)
