@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from holdergym.agents.language_model_settings import LanguageModelSettings
-from holdergym.envs.errors import ConfigError
+from holdergym.envs.errors import ConfigError, EnvironmentFailure
 from holdergym.training import GroupAdvantage, Method, preset
 from holdergym.training import run as training_run
 from holdergym.training.aggregation import HolderAggregation
@@ -17,16 +17,19 @@ from holdergym.training.composition import VARIANTS, identities_of, notes_of, st
 from holdergym.training.config import TrainConfig
 from holdergym.training.exponents import ConstantExponent
 from holdergym.training.metrics_log import read_metrics
+from holdergym.training.models import open_models
+from holdergym.training.playground import Playground
 from holdergym.training.presets import parts_of
 from holdergym.training.run import train
 from holdergym.training.selection import DropUniformGroups
+from holdergym.training.trainer import Progress, Trainer
 from holdergym.training.variants.avspo import VirtualSampleAdvantage
 from holdergym.training.variants.codistill import CoDistill
 from holdergym.training.variants.cov_gaussian import GaussianCovariance
 from holdergym.training.variants.expo import AccuracyScale, GaussianCurriculum
 from holdergym.training.variants.s2l import ExplorerMix
 
-from ..word_game import LETTERS, play, settings
+from ..word_game import LETTERS, PANEL, WordGame, play, settings
 
 ADDED = ("s2l-po", "cov_gaussian", "avspo", "expo", "codistill")
 BASES = ("holderpo", "dr-grpo", "gspo", "dapo", "gigpo", "clip-cov", "kl-cov", "rloo", "reinforce++")
@@ -194,6 +197,41 @@ def test_a_resumed_run_remembers_every_stage(
     ]
     assert logs[0] == logs[1]
     assert [line["round"] for line in logs[0]] == [0, 1, 2, 3, 4, 5]
+
+
+class Fragile(WordGame):
+    """Loses a third of its episodes to the machinery, the same ones whenever it is played."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):  # type: ignore[no-untyped-def]
+        if seed is not None and seed % 3 == 0:
+            raise EnvironmentFailure("broken on purpose")
+        return super().reset(seed=seed, options=options)
+
+
+@pytest.mark.parametrize(
+    "name", ["holderpo+s2l-po+cov_gaussian+avspo+expo", "codistill-tis+cov_gaussian+avspo+expo-gcs"]
+)
+def test_groups_that_lost_episodes_to_the_machinery(tiny_checkpoint: Path, models, name: str) -> None:  # type: ignore[no-untyped-def]
+    """Groups of different sizes, several optimiser steps, and a panel that comes twice in a round."""
+    method = preset(name)
+    if isinstance(method.source, ExplorerMix):
+        method = replace(method, source=ExplorerMix(transition=3))
+    config = run_of(tiny_checkpoint, method, models, rounds=3, groups=4, group_size=5, updates=2)
+    progress, failed = Progress(), 0.0
+    with open_models(config) as opened:
+        trainer = Trainer(config, opened, Playground("math", PANEL, None, Fragile, Fragile))
+        for _ in range(config.rounds):
+            report = trainer.round(progress)
+            progress, metrics = report.progress, report.metrics
+            oversample = 2 if method.partner is not None else 1
+            assert metrics["episodes"] + metrics["failed_episodes"] + metrics["left_out_episodes"] == 20 * oversample
+            assert all(math.isfinite(metrics[key]) for key in metrics if key.endswith(("loss", "gradient_norm")))
+            assert 0 <= metrics["avspo_acr"] <= 1
+            failed += metrics["failed_episodes"]
+    assert failed > 0
+    assert progress.update == 6
+    assert all(0 <= one <= 1 for one in progress.stage["sampler"].values())
+    assert set(progress.stage["sampler"]) <= {task.id for task in PANEL.tasks}
 
 
 def test_a_run_says_what_has_no_effect(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
