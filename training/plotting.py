@@ -57,7 +57,7 @@ PANELS = (
             Curve("rollout_cost_share", "cost beside the policy's alone"),
         ),
     ),
-    Panel("Policy against partner", (Curve("divergence_from_partner", "KL, nats a token"),)),
+    Panel("KL of policy from partner, nats a token", (Curve("divergence_from_partner", "KL"),)),
     Panel("Turns and tokens", (Curve("turns", "turns an episode"), Curve("response_tokens", "tokens a response"))),
     Panel("Sampler against trainer", (Curve("sampler_mismatch", "largest log-prob difference"),)),
 )

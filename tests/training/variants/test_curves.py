@@ -21,7 +21,7 @@ OF_PARTNER = {
     "the partner's validation, greedy",
     "clipped for the partner",
     "partner",
-    "Policy against partner",
+    "KL of policy from partner, nats a token",
 }
 
 
