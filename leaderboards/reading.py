@@ -1,7 +1,9 @@
-"""Reads runs that may come from a stranger: what cannot be held, or has numbers beyond reason, is refused in one "
-"line.
+"""Reads runs that may come from a stranger.
+
+What cannot be held, has numbers beyond reason, or might never come to an end is refused in one line.
 """
 
+import stat
 from pathlib import Path
 
 from ..eval.errors import RunError
@@ -23,17 +25,21 @@ def read_any_run(folder: Path) -> Run:
     """Reads a run folder.
 
     Raises:
-        RunError: As ``read_run``, and for a file that is too large or holds a number that is.
+        RunError: As ``read_run``, and for a file that is a pipe or a device, is too large, or holds a number that is.
     """
     for name in (CONFIG, MANIFEST, EPISODES, SUMMARY):
         most = MOST_EPISODE_BYTES if name == EPISODES else MOST_OTHER_BYTES
         path = folder / name
         try:
-            size = path.stat().st_size if path.is_file() else 0
+            found = path.stat()
+        except FileNotFoundError:
+            continue  # which file may be missing is not asked here
         except OSError as error:
             raise RunError(f"cannot read {path}: {error.strerror}") from None
-        if size > most:
-            raise RunError(f"{path} has {size:,} bytes, more than the {most:,} that are read")
+        if not stat.S_ISREG(found.st_mode):
+            raise RunError(f"cannot read {path}: it is not a regular file")
+        if found.st_size > most:
+            raise RunError(f"{path} has {found.st_size:,} bytes, more than the {most:,} that are read")
     try:
         run = read_run(folder)
     except OverflowError:

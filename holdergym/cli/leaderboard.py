@@ -1,5 +1,6 @@
 """``holdergym leaderboard``: a table of runs, a site of static pages, and a board that runs are handed in to."""
 
+import math
 import os
 import sys
 import time
@@ -13,11 +14,12 @@ from ..agents.trajectory import Trajectory
 from ..envs.errors import HolderGymError
 from ..envs.wording import counted
 from ..eval.prices import read_prices
-from ..eval.run import folder_of, read_run
+from ..eval.run import folder_of
 from ..leaderboards.csv_file import boards_as_csv
 from ..leaderboards.latex import boards_as_latex
 from ..leaderboards.markdown import boards_as_markdown
 from ..leaderboards.page import boards_as_html
+from ..leaderboards.reading import read_any_run
 from ..leaderboards.rows import Board, build_boards
 from ..leaderboards.text import boards_as_text
 from .output import write_output
@@ -31,6 +33,19 @@ _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
     "html": boards_as_html,
     "latex": boards_as_latex,
 }
+
+
+class _Megabytes(click.FloatRange):
+    """A number in a range; click's own takes "nan" as well, which is in none."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Refuses what is no number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
 _prices = click.option(
     "--prices", type=PATH, help="TOML file with what a million tokens cost, by model. [default: the runs' agent.prices]"
 )
@@ -92,7 +107,8 @@ def table(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | No
     for number, folder in enumerate(folders):
         if folder in folders[:number]:
             raise HolderGymError(f"the run folder {runs[number]} is given twice: a run has one row")
-    text = _FORMATS[form](build_boards([read_run(run) for run in runs], read_prices(prices) if prices else None))
+    read = [read_any_run(folder_of(run)) for run in runs]
+    text = _FORMATS[form](build_boards(read, read_prices(prices) if prices else None))
     if out is None:
         echo(text, nl=False)
         return
@@ -105,7 +121,7 @@ def table(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | No
 @_prices
 @click.option(
     "--episodes-mb",
-    type=click.FloatRange(min=0, max=500),
+    type=_Megabytes(min=0, max=500),
     default=20.0,
     show_default=True,
     help="Most megabytes of a run's episodes that are shown turn by turn; 0 shows none.",

@@ -19,9 +19,10 @@ from pathlib import Path
 
 from ...envs.errors import ConfigError, HolderGymError, UnknownNameError
 from ...envs.files import read_file
-from ...eval.run import MANIFEST, Run, read_run
+from ...eval.run import MANIFEST, Run, folder_of
 from ..published.catalogue import TABLES, find_table
 from ..published.data import results_of
+from ..reading import read_any_run
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ def placed_below(runs: Path) -> list[Placed]:
                 for folder in _folders(row):
                     if (folder / MANIFEST).is_file():
                         _check_row(table_id, row.name, str(row))
-                        found.append(Placed(table_id, row.name, read_run(folder), folder.relative_to(runs).as_posix()))
+                        found.append(
+                            Placed(table_id, row.name, read_any_run(folder), folder.relative_to(runs).as_posix())
+                        )
     return found
 
 
@@ -84,7 +87,7 @@ def placed_by(file: Path) -> list[Placed]:
     for number, entry in enumerate(rows, 1):
         table_id, row, names = _entry(file, number, entry)
         _check_row(find_table(table_id).id, row, f"{file}, row {number}")
-        found += [Placed(table_id, row, read_run(file.parent / name), name) for name in names]
+        found += [Placed(table_id, row, read_any_run(folder_of(file.parent / name)), name) for name in names]
     return found
 
 

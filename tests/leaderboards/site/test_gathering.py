@@ -1,3 +1,4 @@
+import os
 import shutil
 from pathlib import Path
 
@@ -68,4 +69,14 @@ def test_numbers_beyond_reason_are_refused_in_a_line(played: Path, tmp_path: Pat
     path = tmp_path / "huge" / "episodes.jsonl"
     path.write_text(path.read_text().replace('"agent_seconds":', f'"agent_seconds":{number},"x":', 1))
     with pytest.raises(RunError, match=r"episodes\.jsonl.* is damaged|cannot read line 1"):
+        gather([tmp_path])
+
+
+@pytest.mark.parametrize("name", ["episodes.jsonl", "summary.json", "config.toml"])
+def test_a_pipe_in_a_run_folder_is_not_waited_for(played: Path, tmp_path: Path, name: str) -> None:
+    """Opening one waits for a writer who never comes."""
+    shutil.copytree(played / "expert", tmp_path / "expert")
+    (tmp_path / "expert" / name).unlink()
+    os.mkfifo(tmp_path / "expert" / name)
+    with pytest.raises(RunError, match=f"{name}: it is not a regular file"):
         gather([tmp_path])
