@@ -1,7 +1,9 @@
 """Writes a site: whole or not at all, and never over anything but a site."""
 
+import fcntl
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Mapping
@@ -60,9 +62,12 @@ def write_site(files: Mapping[str, bytes], folder: Path) -> None:
     names = sorted({path.partition("/")[0] for path in files} | {MARK})
     mark = json.dumps({"schema": SCHEMA, "holdergym": __version__, "names": names}, indent=2) + "\n"
     new = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.new")
+    held = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        _clear_up(folder)
         new.mkdir()
+        held = _hold(new)
         for path, content in {**files, MARK: mark.encode()}.items():
             _write(new, path, content)
         _take_place(new, folder)
@@ -70,6 +75,54 @@ def write_site(files: Mapping[str, bytes], folder: Path) -> None:
         raise SiteError(f"cannot write the site {folder}: {error.strerror}") from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
+        _let_go(held)
+
+
+def _hold(folder: Path) -> int | None:
+    """Marks a folder as one that this process is at work on, until it lets go or ends in whatever way.
+
+    Returns:
+        A descriptor for ``_let_go``; None where another process holds it, it is gone, or the disk knows no locks.
+    """
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        return None
+    return held
+
+
+def _let_go(held: int | None) -> None:
+    if held is not None:
+        os.close(held)
+
+
+def _clear_up(folder: Path) -> None:
+    """Deals with what a killed build left beside a site: puts the old site back if it is gone, and removes the rest.
+
+    A build that is at work holds its folder, which is then left alone.
+    """
+    left = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{8}}\.(?:new|old)")
+    for name in sorted(os.listdir(folder.parent)):
+        found = folder.with_name(name)
+        if not left.fullmatch(name) or found.is_symlink() or not found.is_dir():
+            continue
+        held = _hold(found)
+        if held is None:
+            continue
+        try:
+            if name.endswith(".old") and _is_site(found) and not os.path.lexists(folder):
+                os.rename(found, folder)
+            else:
+                shutil.rmtree(found, ignore_errors=True)
+        except OSError:
+            continue  # another build was faster
+        finally:
+            _let_go(held)
 
 
 def _write(root: Path, path: str, content: bytes) -> None:
@@ -88,14 +141,18 @@ def _take_place(new: Path, folder: Path) -> None:
         os.rename(new, folder)
         return
     old = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.old")
-    os.rename(folder, old)
+    held = _hold(folder)  # so that no other build takes what is set aside for what a killed one left
     try:
-        os.rename(new, folder)
-    except OSError:
-        with suppress(OSError):
-            os.rename(old, folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+        os.rename(folder, old)
+        try:
+            os.rename(new, folder)
+        except OSError:
+            with suppress(OSError):
+                os.rename(old, folder)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        _let_go(held)
 
 
 def _is_site(folder: Path) -> bool:

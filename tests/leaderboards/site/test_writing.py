@@ -1,3 +1,4 @@
+import fcntl
 import os
 from pathlib import Path
 
@@ -62,4 +63,34 @@ def test_a_full_disk_leaves_the_old_site(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="cannot write the site"):
         write_site({"index.html": b"new", f"{'x' * 300}.html": b"a name that no disk takes"}, tmp_path / "site")
     assert everything(tmp_path) == before
+    assert os.listdir(tmp_path) == ["site"]
+
+
+def test_what_a_killed_build_left_is_dealt_with(tmp_path: Path) -> None:
+    """A kill while the files are written leaves a new folder; one between the two renames leaves no site at all."""
+    write_site({"index.html": b"old"}, tmp_path / "site")
+    (tmp_path / ".site.0123abcd.new").mkdir()
+    (tmp_path / ".site.0123abcd.new" / "index.html").write_bytes(b"half")
+    os.rename(tmp_path / "site", tmp_path / ".site.89abcdef.old")
+    kept = (".site.notes.old", ".other.0123abcd.old")
+    for name in kept:
+        (tmp_path / name).mkdir()
+    with pytest.raises(SiteError, match="cannot write the site"):
+        write_site({f"{'x' * 300}.html": b"a name that no disk takes"}, tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").read_bytes() == b"old"
+    write_site(FILES, tmp_path / "site")
+    assert sorted(os.listdir(tmp_path)) == sorted([*kept, "site"])
+    assert (tmp_path / "site" / "index.html").read_bytes() == b"new"
+
+
+def test_a_build_leaves_the_folder_of_one_at_work_alone(tmp_path: Path) -> None:
+    """The lock ends with the process, however it ends."""
+    other = tmp_path / ".site.0123abcd.new"
+    other.mkdir()
+    held = os.open(other, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    write_site(FILES, tmp_path / "site")
+    assert other.is_dir()
+    os.close(held)
+    write_site(FILES, tmp_path / "site")
     assert os.listdir(tmp_path) == ["site"]
