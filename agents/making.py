@@ -16,6 +16,7 @@ from .embedded import EMBEDDED
 from .language_model import LanguageModelAgent, Limits, Reading
 from .language_model_settings import CIRCUMSTANCES, MAX_TOKENS, LanguageModelSettings
 from .loading import load_model, load_tokenizer
+from .parsing import Rule
 from .prompt import Prompt, built_in_template, open_prompt, read_template
 
 if TYPE_CHECKING:
@@ -55,7 +56,13 @@ def make_composer(settings: LanguageModelSettings, kind: str, tokenizer: "PreTra
 
 
 def _prompt(settings: LanguageModelSettings, kind: str) -> Prompt:
-    return open_prompt(settings.prompt or ("free" if kind == "math" else "chat"))
+    prompt = open_prompt(settings.prompt or ("free" if kind == "math" else "chat"))
+    if prompt.rule is Rule.CHOICE and not settings.admissible:
+        raise ConfigError(
+            f"the prompt {prompt.name!r} lets the model choose a number in the list of admissible commands, and "
+            "agent.admissible=false hides that list: leave one of them out"
+        )
+    return prompt
 
 
 def _viewer(settings: LanguageModelSettings, prompt: Prompt) -> Viewer:

@@ -231,6 +231,12 @@ def test_names_and_fingerprints(settings: LanguageModelSettings, tmp_path: Path)
     assert make_language_model(replace(settings, prompt=str(mine)), "alfworld").fingerprint != first
 
 
+def test_a_number_in_a_list_that_is_hidden_cannot_be_chosen(settings: LanguageModelSettings) -> None:
+    with pytest.raises(ConfigError, match=r"'tiny' lets the model choose .* agent\.admissible=false hides that list"):
+        make_language_model(replace(settings, prompt="tiny"), "alfworld")
+    make_language_model(replace(settings, prompt="tiny", admissible=True, history=None), "alfworld")
+
+
 def test_settings_that_contradict_each_other(settings: LanguageModelSettings) -> None:
     server = OpenAISettings(send="messages", base_url="http://127.0.0.1:9/v1", retries=0)
     with pytest.raises(ConfigError, match=r"agent.chat_template"):
