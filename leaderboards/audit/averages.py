@@ -26,6 +26,7 @@ def averages(book: Book) -> Iterator[Finding]:
         missing = [each.benchmark for each in book.missing(table, row)]
         low, high = _bounds(parts)
         explained = low <= Fraction(printed.number) + half and high >= Fraction(printed.number) - half
+        twice = _rounded_twice(low, printed.number) or _rounded_twice(high, printed.number)
         exact = "" if low == high else f", {shown(low)} to {shown(high)} before rounding of the cells"
         counted = f"; exact counts give {shown(low)}" if low == high else ""
         message = f"{name(printed)}: prints {printed.value}, the mean of its {len(parts)} cells is {shown(mean)}{exact}"
@@ -33,6 +34,8 @@ def averages(book: Book) -> Iterator[Finding]:
             severity, message = WARNING, f"{message}; {', '.join(missing)} is counted too and was not found"
         elif explained:
             severity = NOTE
+        elif twice:
+            severity, counted = NOTE, f"{counted}, rounded twice"
         else:
             severity = ERROR if all(each.problems for each in parts) else WARNING
         yield Finding(AVERAGE_RULE, severity, (cell(printed),), message + counted)
@@ -75,6 +78,11 @@ def shown(value: Fraction) -> str:
     """With two decimals, halves up."""
     exact = Decimal(value.numerator) / Decimal(value.denominator)
     return str(exact.quantize(Decimal("0.01"), ROUND_HALF_UP))
+
+
+def _rounded_twice(mean: Fraction, printed: Decimal) -> bool:
+    """Whether a mean is printed so after it was rounded to hundredths: 59.24997 as 59.25 and then as 59.3."""
+    return Decimal(shown(mean)).quantize(ulp(printed), ROUND_HALF_UP) == printed
 
 
 def _pooled(parts: Sequence[Published]) -> Fraction:

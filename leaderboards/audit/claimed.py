@@ -153,11 +153,10 @@ def _same_column(result: Published, delta: Published) -> bool:
 
 
 def _cells(book: Book, claim: Claim) -> tuple[Published | None, Published | None]:
-    if claim.kind == ORDER:
-        return None, None
-    return tuple(  # type: ignore[return-value]
-        book.number(claim.table, row, claim.benchmark, claim.metric) if row else None for row in (claim.of, claim.over)
-    )
+    def at(row: str) -> Published | None:
+        return book.number(claim.table, row, claim.benchmark, claim.metric) if row else None
+
+    return (None, None) if claim.kind == ORDER else (at(claim.of), at(claim.over))
 
 
 def _parts(book: Book, result: Published, sign: float) -> list[Part]:
