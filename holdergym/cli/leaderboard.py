@@ -35,15 +35,11 @@ _FORMATS: dict[str, Callable[[Sequence[Board]], str]] = {
 }
 
 
-class _Megabytes(click.FloatRange):
-    """A number in a range; click's own takes "nan" as well, which is in none."""
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Refuses what is no number."""
-        number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
+def _a_number(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Refuses what click takes for a number in any range."""
+    if math.isnan(value):
+        raise click.BadParameter("nan is not a number.", ctx, param)
+    return value
 
 
 _prices = click.option(
@@ -121,7 +117,8 @@ def table(runs: tuple[Path, ...], form: str, prices: Path | None, out: Path | No
 @_prices
 @click.option(
     "--episodes-mb",
-    type=_Megabytes(min=0, max=500),
+    type=click.FloatRange(min=0, max=500),
+    callback=_a_number,
     default=20.0,
     show_default=True,
     help="Most megabytes of a run's episodes that are shown turn by turn; 0 shows none.",

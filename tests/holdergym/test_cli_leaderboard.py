@@ -74,6 +74,7 @@ def test_from_runs_to_a_board_to_a_site(runs: Path, tmp_path: Path) -> None:
         (["build", "RUN", "--out", "RUN"], "is not a leaderboard site: choose another --out"),
         (["build", "RUN", "--out", "/proc/site"], "cannot write the site /proc/site"),
         (["build", "RUN", "--out", "site", "--episodes-mb", "-1"], "-1"),
+        (["build", "RUN", "--out", "site", "--episodes-mb", "nan"], "nan is not a number"),
         (["build", "RUN", "RUN/summary.json", "--out", "RUN/summary.json"], "is not a folder"),
     ],
 )
