@@ -72,7 +72,7 @@ def quick_settings(out: Path, env: str = "alfworld", *, seed: int = 0, short: bo
 
 def _alfworld(out: Path, seed: int) -> Quick:
     agent = LanguageModelSettings(model=str(out / _POLICY), prompt="tiny", max_tokens=4, temperature=1.0)
-    rounds = 12
+    rounds = 10
     warm = SftConfig(
         panel="builtin_pick_train",
         max_steps=10,
@@ -92,9 +92,9 @@ def _alfworld(out: Path, seed: int) -> Quick:
         # A turn is two tokens, its command and the end, so turns are the units; each episode has one vote.
         method=_falling("turn", rounds),
         rounds=rounds,
-        groups=16,
+        groups=64,
         updates=4,
-        optimiser=OptimiserSettings(learning_rate=3e-4, warmup=4),
+        optimiser=OptimiserSettings(learning_rate=1e-3, warmup=4, decay="linear"),
         validation=_NO_VALIDATION,
         save_every=4,
         seed=seed,
@@ -107,13 +107,13 @@ def _alfworld(out: Path, seed: int) -> Quick:
 
 def _math(out: Path, seed: int) -> Quick:
     agent = LanguageModelSettings(model=str(out / _POLICY), prompt="free", max_tokens=12, temperature=1.0)
-    rounds = 30
+    rounds = 15
     warm = SftConfig(
         env="math",
         panel="builtin_difference_train",
         agent=agent,
         demonstrations=DemonstrationSettings(agent="oracle"),
-        rounds=8,
+        rounds=20,
         updates=100,
         optimiser=OptimiserSettings(learning_rate=4e-3, warmup=20, decay="cosine"),
         validation=_NO_VALIDATION,
@@ -127,9 +127,9 @@ def _math(out: Path, seed: int) -> Quick:
         agent=agent,
         method=_falling("trajectory", rounds),
         rounds=rounds,
-        groups=64,
+        groups=128,
         updates=4,
-        optimiser=OptimiserSettings(learning_rate=1e-4, warmup=4),
+        optimiser=OptimiserSettings(learning_rate=4e-5, warmup=4, decay="linear"),
         validation=_NO_VALIDATION,
         seed=seed,
         part_tokens=16384,
@@ -156,7 +156,7 @@ def _falling(per: Literal["turn", "trajectory"], rounds: int) -> Method:
 def _shortened(settings: Quick) -> Quick:
     rounds = 3
     method = _falling(settings.train.method.aggregation.per, rounds)
-    warm = replace(settings.warm, rounds=max(2, settings.warm.rounds // 2))
+    warm = replace(settings.warm, rounds=3)
     return replace(
         settings, warm=warm, train=replace(settings.train, method=method, rounds=rounds, groups=8), samples=1
     )
