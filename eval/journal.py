@@ -121,7 +121,7 @@ def read_lines(path: Path, read: Callable[[bytes, int], ReadT]) -> Iterator[Read
         RunError: If the file cannot be read, or the function raises an EpisodeFormatError.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             for number, line in enumerate(file, start=1):
                 if not line.endswith(b"\n"):
                     return

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,10 @@ def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
         Journal(path)
     with pytest.raises(RunError, match="cannot read"):
         list(read_journal(path))
+
+
+@pytest.mark.timeout(30)
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "episodes.jsonl")
+    with pytest.raises(RunError, match="cannot read"):
+        list(read_journal(tmp_path / "episodes.jsonl"))
