@@ -19,7 +19,7 @@ from .variants.s2l import ExplorerMix
 Positive = Annotated[int, Field(ge=1)]
 
 # They change no number, so they are no part of the config's hash and may change when a run is resumed.
-CIRCUMSTANCES = ("data", "out", "part_tokens", "keep_last", "log_to")
+CIRCUMSTANCES = ("data", "out", "part_tokens", "keep_last", "log_to", "shard")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +107,8 @@ class TrainConfig:
         seed: Seed of the run: of the draw of tasks and of all sampling.
         part_tokens: Most tokens in the model at once, padding included. It changes memory and speed, not the gradient.
         in_flight: Most episodes at once, in each process.
+        shard: Whether several processes spread the policy's layers, gradients and optimiser states among themselves
+            (FSDP2); with one process it changes nothing.
         log_to: Services that get the numbers of each round, besides metrics.jsonl.
         data: As for evaluations.
         out: Folder of the run.
@@ -138,6 +140,7 @@ class TrainConfig:
     seed: Annotated[int, Field(ge=0)] = 0
     part_tokens: Positive = 8192
     in_flight: Annotated[int, Field(ge=1, le=1024)] = 32
+    shard: bool = False
     log_to: tuple[TrackerName, ...] = ()
     data: Path | None = None
     out: Path | None = None
@@ -167,6 +170,11 @@ class TrainConfig:
             )
         if self.agent.snap:
             raise ConfigError("agent.snap would reward commands that the policy did not give: leave it out")
+        if self.shard and (self.lora is not None or self.gradient_checkpointing):
+            raise ConfigError(
+                "shard is not tried with lora or gradient_checkpointing: leave it out, or these; adapters have little "
+                "to spread"
+            )
         if self.env == "math" and self.max_steps not in (None, 1):
             raise ConfigError("math has one answer an episode: leave out max_steps, or take env math_retry")
         self._check_other_models()

@@ -85,7 +85,7 @@ class Learner:
     ) -> None:
         self.name = view.learner
         self.policy = policy
-        self.optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates)
+        self.optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates, policy.layers)
         self.label = "" if place == 0 else f"{view.learner}/"
         self._view = view
         self._place = place

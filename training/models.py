@@ -55,7 +55,10 @@ def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[M
             if place > 0:
                 require_same_tokenizer(learners[0].policy.tokenizer, policy.tokenizer, policy.checkpoint.name)
             processes.begin_alike(policy.trained)
+            if config.shard:
+                policy.shard(processes)
             learners.append(Learner(view, place, policy, config, processes))
+            policy.layers.gather()
         explorer = None
         if config.explorer is not None:
             found = Explorer(_of_explorer(config), learners[0].policy.tokenizer, config.explorer_samples, config.seed)

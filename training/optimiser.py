@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from .config import OptimiserSettings
+from .processes import Layers
 
 
 class Optimiser:
@@ -15,12 +16,20 @@ class Optimiser:
         parameters: What is trained.
         settings: How.
         steps: Optimiser steps of the whole run, for the decay.
+        layers: Where the parameters are.
 
     Attributes:
         rate: The learning rate of the last step.
     """
 
-    def __init__(self, parameters: Sequence[torch.nn.Parameter], settings: OptimiserSettings, steps: int) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[torch.nn.Parameter],
+        settings: OptimiserSettings,
+        steps: int,
+        layers: Layers | None = None,
+    ) -> None:
+        self._layers = layers or Layers()
         self._parameters = list(parameters)
         self._settings = settings
         self._steps = steps
@@ -33,11 +42,12 @@ class Optimiser:
             lr=settings.learning_rate,
             betas=(settings.beta1, settings.beta2),
             eps=settings.epsilon,
+            foreach=self._layers.foreach,
         )
 
     def gradient_norm(self) -> float:
         """The norm of the gradient, which is then scaled down to the largest one allowed."""
-        return float(torch.nn.utils.clip_grad_norm_(self._parameters, self._settings.max_norm))
+        return self._layers.clip_gradient(self._parameters, self._settings.max_norm)
 
     def step(self, number: int) -> None:
         """Takes a step and forgets the gradient.
@@ -56,12 +66,32 @@ class Optimiser:
         self._adam.zero_grad(set_to_none=True)
 
     def state(self) -> Mapping[str, object]:
-        """What a resumed run needs."""
-        return self._adam.state_dict()
+        """What a resumed run needs, whole. Processes that share the parameters call it together."""
+        found = self._adam.state_dict()
+        found["state"] = {
+            number: {name: self._layers.whole(one) for name, one in own.items()}
+            for number, own in found["state"].items()
+        }
+        return found
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Takes up the state of an earlier process."""
-        self._adam.load_state_dict(dict(state))
+        whole = dict(state)
+        ordered = [one for group in self._adam.param_groups for one in group["params"]]
+        states = whole["state"]
+        assert isinstance(states, Mapping)
+        whole["state"] = {
+            number: {
+                name: self._layers.part(one, ordered[number]) if one.shape == ordered[number].shape else one
+                for name, one in own.items()
+            }
+            for number, own in states.items()
+        }
+        whole["param_groups"] = [
+            {**group, "foreach": self._layers.foreach}
+            for group in whole["param_groups"]  # type: ignore[attr-defined]
+        ]
+        self._adam.load_state_dict(whole)
 
 
 def rate_at(number: int, settings: OptimiserSettings, steps: int) -> float:

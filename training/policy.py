@@ -15,6 +15,7 @@ from ..agents.loading import load_model, load_tokenizer, quiet_transformers
 from ..agents.making import make_language_model
 from ..envs.errors import ConfigError
 from .config import LoraSettings, TrainConfig
+from .processes import Layers, Processes
 from .scoring import Scorer, require_plain_head
 from .serving import Trained, open_serving, require_serving
 
@@ -37,6 +38,7 @@ class Policy:
         checkpoint: What it was loaded from.
         scorer: Scores tokens at the sampling temperature.
         updates: Optimiser steps that the weights have behind them.
+        layers: Where the weights are.
 
     Raises:
         HolderGymError: If it cannot be loaded.
@@ -68,6 +70,7 @@ class Policy:
         if config.method.needs_reference and not self.has_adapters:
             self._reference = deepcopy(self.model).requires_grad_(False)
         self.updates = 0
+        self.layers = Layers()
         trained = Trained(self._inner, self.tokenizer, self.checkpoint, self.save)
         self._serving = open_serving(trained, backend, config.in_flight)
         self._config = config
@@ -92,15 +95,21 @@ class Policy:
             self._agents[kind, greedy] = make_language_model(settings, kind, backend=self._serving.backend)
         return self._agents[kind, greedy]
 
+    def shard(self, processes: Processes) -> None:
+        """Spreads the layers over processes; they stay so until ``layers.gather``."""
+        self.layers = processes.shard(self.model)
+
     @contextmanager
     def updating(self) -> Iterator[None]:
         """While the model is trained: transformers drops and recomputes activations in training mode only."""
+        self.layers.spread()
         if self._checkpointing:
             self.model.train()
         try:
             yield
         finally:
             self.model.eval()
+        self.layers.gather()  # not after a failure: the others may not come
 
     def weights_changed(self, updates: int) -> None:
         """Lets the agents play with the present weights.
@@ -130,7 +139,7 @@ class Policy:
         if self.has_adapters:
             model = deepcopy(model).merge_and_unload()
         with quiet_transformers():
-            model.save_pretrained(folder)
+            model.save_pretrained(folder, state_dict=self.layers.weights(self.model))
             self.tokenizer.save_pretrained(folder)
 
     def close(self) -> None:

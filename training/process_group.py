@@ -6,14 +6,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 
 from ..envs.errors import ConfigError, MissingExtraError
-from .processes import Item, Processes, ProcessesError
+from .processes import Item, Layers, Processes, ProcessesError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _BUCKET = 2**24  # numbers that are added up at once: 64 MiB of float32
 _TOLD = "holdergym/failed"
@@ -37,6 +41,7 @@ class ProcessGroup(Processes):
         self.rank, self.count = dist.get_rank(), dist.get_world_size()
         self._timeout_s = timeout_s
         self.failed = False
+        self._in_step = False
         self._records = dist.new_group(backend="gloo", timeout=timedelta(seconds=timeout_s))
 
     def fail(self) -> None:
@@ -51,35 +56,48 @@ class ProcessGroup(Processes):
     def gather(self, item: Item) -> list[Item]:
         """See ``Processes``."""
         found: list[Item | None] = [None] * self.count
-        with self._waiting():
+        with self.waiting():
             dist.all_gather_object(found, item, group=self._records)
         return cast(list[Item], found)
 
     def sum(self, values_T: Tensor) -> Tensor:
         """See ``Processes``."""
         total_T = values_T.clone()
-        with self._waiting():
+        with self.waiting():
             dist.all_reduce(total_T, group=self._records)
         return total_T
 
     def sum_gradients(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """See ``Processes``. A parameter that no process has a gradient of keeps none: the optimiser passes it over."""
-        reached = self.sum(torch.tensor([int(one.grad is not None) for one in parameters]))
-        trained = [one for one, count in zip(parameters, reached.tolist(), strict=True) if count]
+        own = [one for one in parameters if not isinstance(one, DTensor)]  # the others' are, as each pass ends
+        reached = self.sum(torch.tensor([int(one.grad is not None) for one in own]))
+        trained = [one for one, count in zip(own, reached.tolist(), strict=True) if count]
         gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in trained]
         for bucket in _buckets(gradients):
             flat = torch.cat([one.flatten() for one in bucket])
-            with self._waiting():
+            with self.waiting():
                 dist.all_reduce(flat)
-            for one, total in zip(bucket, flat.split([one.numel() for one in bucket]), strict=True):
+            totals = torch.split(flat, [one.numel() for one in bucket])
+            for one, total in zip(bucket, totals, strict=True):
                 one.copy_(total.view_as(one))
         for one, gradient in zip(trained, gradients, strict=True):
             one.grad = gradient
 
+    def shard(self, model: "PreTrainedModel") -> Layers:
+        """See ``Processes``."""
+        from .sharding import ShardedLayers
+
+        self._in_step = True
+        return ShardedLayers(model, self)
+
+    def idle(self, passes: int) -> int:
+        """See ``Processes``. Spread layers are put together by all processes at once."""
+        return max(self.gather(passes)) - passes if self._in_step else 0
+
     def begin_alike(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """See ``Processes``."""
         for one in parameters:
-            with self._waiting():
+            with self.waiting():
                 dist.broadcast(one.data, src=0)
 
     def require_alike(self, parameters: Sequence[torch.nn.Parameter]) -> None:
@@ -88,7 +106,8 @@ class ProcessGroup(Processes):
         self.require_same("the weights (by their sum)", float(sums.sum()))
 
     @contextmanager
-    def _waiting(self) -> Iterator[None]:
+    def waiting(self) -> Iterator[None]:
+        """See ``Processes``."""
         try:
             yield
         except RuntimeError as error:  # all that torch.distributed raises when a peer is gone or late
@@ -111,7 +130,7 @@ def join(timeout_s: float) -> Iterator[ProcessGroup]:
         from accelerate import PartialState
     except ImportError:
         raise MissingExtraError("several processes", "accelerate", "train") from None
-    _require_data_parallelism()
+    _refuse_other_plugins()
     try:
         PartialState(timeout=timedelta(seconds=timeout_s))
         group = ProcessGroup(timeout_s)
@@ -129,12 +148,12 @@ def join(timeout_s: float) -> Iterator[ProcessGroup]:
         dist.destroy_process_group()
 
 
-def _require_data_parallelism() -> None:
+def _refuse_other_plugins() -> None:
     for variable, name in (("ACCELERATE_USE_FSDP", "FSDP"), ("ACCELERATE_USE_DEEPSPEED", "DeepSpeed")):
         if os.environ.get(variable, "false").lower() in ("1", "true"):
             raise ConfigError(
-                f"the launcher asks for {name}, but each process holds the whole policy here: leave {name} out of the "
-                "launch (lora or gradient_checkpointing save memory)"
+                f"the launcher asks for {name}: leave it out of the launch, and set shard=true to spread the policy "
+                "over the processes (FSDP2)"
             )
 
 

@@ -7,14 +7,17 @@ sequences, and computes the gradient of some units of aggregation. Shares of the
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
 
 from ..envs.errors import ConfigError, HolderGymError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Item = TypeVar("Item")
 
@@ -24,6 +27,51 @@ TIMEOUT_S = 3600.0
 
 class ProcessesError(HolderGymError):
     """Another process of the run has ended, does not answer, or has come to something else."""
+
+
+class Layers:
+    """Where the weights of a policy are: whole in this process.
+
+    Attributes:
+        foreach: Whether AdamW steps many tensors at once; None leaves it to torch.
+    """
+
+    foreach: bool | None = None
+
+    def spread(self) -> None:
+        """Leaves each process its part of every layer, for an update."""
+
+    def gather(self) -> None:
+        """Gives each process all layers whole.
+
+        Raises:
+            ProcessesError: If another process has ended or does not answer.
+        """
+
+    def whole(self, tensor: Tensor) -> Tensor:
+        """A tensor of the optimiser, whole. All processes call it together.
+
+        Raises:
+            ProcessesError: As in ``gather``.
+        """
+        return tensor
+
+    def part(self, whole: Tensor, like: Tensor) -> Tensor:
+        """What this process holds of a tensor.
+
+        Args:
+            whole: The tensor.
+            like: A parameter that is held in the same way.
+        """
+        return whole
+
+    def clip_gradient(self, parameters: Sequence[torch.nn.Parameter], largest: float) -> float:
+        """The norm of the gradient, which is then scaled down to the largest one allowed."""
+        return float(torch.nn.utils.clip_grad_norm_(parameters, largest))
+
+    def weights(self, model: "PreTrainedModel") -> Mapping[str, Tensor] | None:
+        """What is saved of a model whose layers are whole; None for what the model says itself."""
+        return None
 
 
 class Processes:
@@ -112,6 +160,24 @@ class Processes:
         Raises:
             ProcessesError: As in ``gather``.
         """
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """While another process is waited for; see ``gather``."""
+        return nullcontext()
+
+    def shard(self, model: "PreTrainedModel") -> Layers:
+        """Spreads the layers of a model over the processes."""
+        return Layers()
+
+    def idle(self, passes: int) -> int:
+        """How many passes other processes make that this one has no work for, where all must make as many.
+
+        It is asked before the first pass: processes with less to do wait in a pass of the others.
+
+        Args:
+            passes: How many this one makes.
+        """
+        return 0
 
     def begin_alike(self, parameters: Sequence[torch.nn.Parameter]) -> None:
         """Gives all processes the weights of the first, in place.

@@ -153,6 +153,8 @@ def load_learner(learner: Learner, restored: Restored, path: Path) -> None:
     Raises:
         CheckpointError: If they belong to another architecture.
     """
+    layers = learner.policy.layers
+    layers.spread()
     saved = restored.learners.get(learner.name, {"weights": {}})
     weights = saved["weights"]
     own = {name: one for name, one in learner.policy.model.named_parameters() if one.requires_grad}
@@ -168,8 +170,9 @@ def load_learner(learner: Learner, restored: Restored, path: Path) -> None:
         for name, one in own.items():
             found = weights[name]
             assert isinstance(found, torch.Tensor)
-            one.copy_(found)
+            one.copy_(layers.part(found, one))
     learner.optimiser.restore(saved["optimiser"])
+    layers.gather()
     learner.policy.weights_changed(restored.progress.update)
 
 

@@ -125,11 +125,15 @@ class Scorer:
         total = sum(sum(one.lengths) for one in sequences)
         logp_T, entropy_T = torch.zeros(total), torch.zeros(total)
         mine = processes.deal([len(one.ids) for one in sequences], range(len(sequences)))
-        for part in cut(sequences, budget, only=mine):
+        parts = cut(sequences, budget, only=mine)
+        idle = processes.idle(len(parts))
+        for part in parts:
             scores = self.part([sequences[number] for number in part.numbers], gradient=False)
             assert scores.entropy_T is not None
             logp_T[part.tokens] = scores.logp_T.float().cpu()
             entropy_T[part.tokens] = scores.entropy_T.float().cpu()
+        for _ in range(idle):
+            self.part([min(sequences, key=lambda one: len(one.ids))], gradient=False)
         return PolicyTokens(processes.sum(logp_T), processes.sum(entropy_T))
 
 

@@ -93,19 +93,19 @@ class TensorBoard:
         self.id = "tensorboard"
         first = 0 if run.after is None else run.after + 1  # what is there of later rounds is played again
         with _complaints("tensorboard", OSError):
-            self._writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=first)  # type: ignore[no-untyped-call]
+            self._writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=first)
 
     def log(self, number: int, metrics: Mapping[str, float]) -> None:
         """Writes a round to the disk."""
         with _complaints("tensorboard", OSError):
             for name, value in metrics.items():
-                self._writer.add_scalar(name, value, number)  # type: ignore[no-untyped-call]
-            self._writer.flush()  # type: ignore[no-untyped-call]
+                self._writer.add_scalar(name, value, number)
+            self._writer.flush()
 
     def close(self, *, finished: bool) -> None:
         """Closes the file."""
         with _complaints("tensorboard", OSError):
-            self._writer.close()  # type: ignore[no-untyped-call]
+            self._writer.close()
 
 
 class WandB:

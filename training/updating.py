@@ -113,7 +113,9 @@ class Updater:
         """Units are whole in every part: the losses of the parts add up."""
         sums = torch.zeros(4, dtype=torch.float64)
         metrics: Mapping[str, Average] = {}
-        for part in cut(batch.sequences, self._budget, batch.bonds, self._mine(batch)):
+        parts = cut(batch.sequences, self._budget, batch.bonds, self._mine(batch))
+        idle = self._processes.idle(len(parts))
+        for part in parts:
             policy = self._score(batch, part)
             rows = torch.cat([batch.rows_of[number] for number in part.numbers])
             taken = whole.take(rows, self._method.aggregation.per)
@@ -121,6 +123,7 @@ class Updater:
             found.loss.backward()  # type: ignore[no-untyped-call]
             sums += torch.tensor([float(one.detach()) for one in found[:4]], dtype=torch.float64)
             metrics = merge_metrics(metrics, found.metrics)
+        self._idle(batch, idle)
         loss, policy_term, kl, entropy = self._processes.sum(sums).tolist()
         return LossParts(loss, policy_term, kl, entropy, self._merged(metrics))
 
@@ -129,13 +132,16 @@ class Updater:
     ) -> LossParts:
         """Units do not fit: first the slopes by the tokens' log-probabilities, then those of the policy, in parts."""
         slopes = token_gradients(self._method, whole, now, context)
-        for part in cut(batch.sequences, self._budget, only=self._mine(batch)):
+        parts = cut(batch.sequences, self._budget, only=self._mine(batch))
+        idle = self._processes.idle(len(parts))
+        for part in parts:
             policy = self._score(batch, part)
             total = (slopes.logp_T[part.tokens].to(policy.logp_T) * policy.logp_T).sum()
             if self._method.entropy.coefficient > 0:
                 assert policy.entropy_T is not None
                 total = total + (slopes.entropy_T[part.tokens].to(policy.entropy_T) * policy.entropy_T).sum()
             total.backward()  # type: ignore[no-untyped-call]
+        self._idle(batch, idle)
         found = slopes.objective
         terms = [float(one) for one in (found.loss, found.policy, found.kl, found.entropy)]
         return LossParts(terms[0], terms[1], terms[2], terms[3], found.metrics)
@@ -143,6 +149,12 @@ class Updater:
     def _mine(self, batch: MiniBatch) -> list[int]:
         """Numbers of this process's sequences; units of aggregation are whole."""
         return self._processes.deal([len(one.ids) for one in batch.sequences], batch.bonds)
+
+    def _idle(self, batch: MiniBatch, passes: int) -> None:
+        """Passes for nothing, where other processes make more."""
+        shortest = min(batch.sequences, key=lambda one: len(one.ids))
+        for _ in range(passes):
+            (self._scorer.part([shortest], entropy=False).logp_T.sum() * 0.0).backward()  # type: ignore[no-untyped-call]
 
     def _merged(self, metrics: Mapping[str, Average]) -> Mapping[str, Average]:
         """The metrics over all processes."""

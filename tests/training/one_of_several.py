@@ -26,10 +26,13 @@ class Found(NamedTuple):
     metrics: dict[str, float]
 
 
-def every_gradient(checkpoint: Path, processes: Processes) -> dict[str, Found]:
+def every_gradient(checkpoint: Path, processes: Processes, *, shard: bool = False) -> dict[str, Found]:
     """The gradient of every preset, and of every unit of aggregation, with parts that fit and parts that do not."""
     model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
-    methods = {name: (preset(name), windows) for name in preset_names()}
+    if shard:
+        processes.shard(model)
+    # Layers that are spread do not know of methods, and each pass puts all of them together.
+    methods = {name: (preset(name), windows) for name in (["holderpo"] if shard else preset_names())}
     terms = {"kl": KLPenalty(coefficient=0.05), "entropy": EntropyBonus(coefficient=0.02)}
     for name, aggregation in VARIANTS.items():
         methods[name] = (Method(name="m", aggregation=aggregation, **terms), conversation)
@@ -44,16 +47,17 @@ def every_gradient(checkpoint: Path, processes: Processes) -> dict[str, Found]:
     return made
 
 
-def one_round(checkpoint: Path, processes: Processes) -> dict[str, float]:
+def one_round(checkpoint: Path, processes: Processes, *, shard: bool = False) -> dict[str, float]:
     """A round of a game, everything included; a step follows, so the second step's ratios are not 1."""
-    reports, _ = play(settings(checkpoint, preset("holderpo"), rounds=1), processes=processes)
+    reports, _ = play(settings(checkpoint, preset("holderpo"), rounds=1, shard=shard), processes=processes)
     return reports[0].metrics
 
 
-def main(checkpoint: Path, out: Path) -> None:
+def main(checkpoint: Path, out: Path, *, shard: bool) -> None:
     """What each process does; the first writes what came of it."""
     with open_processes(timeout_s=60) as processes:
-        gradients_found, metrics = every_gradient(checkpoint, processes), one_round(checkpoint, processes)
+        gradients_found = every_gradient(checkpoint, processes, shard=shard)
+        metrics = one_round(checkpoint, processes, shard=shard)
         # Adapters begin at random: that they stay alike in all processes is checked after each round.
         adapted = settings(checkpoint, preset("grpo"), rounds=2, lora=LoraSettings(rank=2))
         reports, weights = play(replace(adapted, updates=1), processes=processes)
@@ -70,4 +74,4 @@ def main(checkpoint: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), shard="shard" in sys.argv[3:])

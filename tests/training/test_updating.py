@@ -87,7 +87,8 @@ def gradients(
     context = Context(round=2, update=3, accuracy=0.4, accuracy_std=0.3)
     found = Updater(method, scorer, budget, processes).backward(batch, rollout, advantages.advantage_T, context)
     processes.sum_gradients(list(model.parameters()))
-    return found, torch.cat([one.grad.flatten() for one in model.parameters() if one.grad is not None])
+    whole = [one.grad.full_tensor() if hasattr(one.grad, "full_tensor") else one.grad for one in model.parameters()]
+    return found, torch.cat([one.flatten() for one in whole if one is not None])
 
 
 VARIANTS = {
