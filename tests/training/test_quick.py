@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from holdergym.agents.checkpoints import find_checkpoint
 from holdergym.agents.loading import load_model
-from holdergym.envs.errors import UnknownNameError
+from holdergym.envs.errors import ConfigError
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.quick import Quick, quick_settings, run_quick
 from holdergym.training.schedules import Schedule
@@ -23,9 +23,8 @@ def cut(full: Quick) -> Quick:
 
 
 @pytest.mark.llm
-@pytest.mark.parametrize("env", ["alfworld", "math"])
-def test_the_steps_follow_each_other_and_are_gone_on_with(env: str, tmp_path: Path) -> None:
-    settings = cut(quick_settings(tmp_path, env))
+def test_the_steps_follow_each_other_and_are_gone_on_with(tmp_path: Path) -> None:
+    settings = cut(quick_settings(tmp_path))
     seen: list[tuple[str, int]] = []
 
     class Killed(Exception):
@@ -51,10 +50,9 @@ def test_the_steps_follow_each_other_and_are_gone_on_with(env: str, tmp_path: Pa
     assert run_quick(settings) == models
 
 
-@pytest.mark.parametrize("env", ["alfworld", "math"])
 @pytest.mark.parametrize("short", [False, True])
-def test_every_episode_has_one_vote_and_p_falls_from_1_to_minus_1(env: str, short: bool, tmp_path: Path) -> None:
-    settings = quick_settings(tmp_path, env, short=short)
+def test_every_episode_has_one_vote_and_p_falls_from_1_to_minus_1(short: bool, tmp_path: Path) -> None:
+    settings = quick_settings(tmp_path, short=short)
     training = settings.train
     exponent = training.method.aggregation.exponent
     assert isinstance(exponent, Schedule)
@@ -67,5 +65,5 @@ def test_every_episode_has_one_vote_and_p_falls_from_1_to_minus_1(env: str, shor
 
 
 def test_there_is_no_other_environment(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="'maths'; did you mean 'math'"):
-        quick_settings(tmp_path, "maths")
+    with pytest.raises(ConfigError, match="'quick' is for alfworld, not for math"):
+        quick_settings(tmp_path, "math")
