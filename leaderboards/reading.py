@@ -32,7 +32,7 @@ def read_any_run(folder: Path) -> Run:
         path = folder / name
         try:
             found = path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             continue  # which file may be missing is not asked here
         except OSError as error:
             raise RunError(f"cannot read {path}: {error.strerror}") from None

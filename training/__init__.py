@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .holder import log_power_mean
     from .layout import Layout
     from .logprobs import token_logprobs
+    from .loss import objective, prepare, token_gradients
     from .method import Method
-    from .objective import objective, prepare, token_gradients
     from .presets import preset, preset_names
     from .schedules import Schedule
     from .segments import Segments
@@ -75,11 +75,11 @@ _LAZY = {
     "StepRowAdvantage": ".advantages",
     "TokenBatch": ".batch",
     "log_power_mean": ".holder",
-    "objective": ".objective",
-    "prepare": ".objective",
+    "objective": ".loss",
+    "prepare": ".loss",
     "preset": ".presets",
     "preset_names": ".presets",
-    "token_gradients": ".objective",
+    "token_gradients": ".loss",
     "token_logprobs": ".logprobs",
 }
 

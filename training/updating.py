@@ -10,8 +10,8 @@ from torch import Tensor
 from ..agents.sequences import TokenSequence
 from .batch import Average, Context, PolicyTokens, Rollout, TokenBatch, merge_metrics
 from .experience import Experience
+from .loss import objective, prepare, token_gradients
 from .method import Method
-from .objective import objective, prepare, token_gradients
 from .processes import ALONE, Processes
 from .scoring import Part, Scorer, cut
 

@@ -28,6 +28,7 @@ _EXTRAS = {
     "math": "the grader of answers that are not plain numbers",
     "hub": "problems from hub data sets",
     "vllm": "fast rollouts on a GPU",
+    "site": "pictures of leaderboard sites",
     "openai": "models behind a server that speaks like OpenAI's",
 }
 

@@ -67,6 +67,8 @@ def command() -> None:
 
     \b
     Examples:
+      holdergym eval --agent random --out runs/a
+      holdergym eval --agent expert --out runs/b
       holdergym leaderboard runs/a runs/b --format md
       holdergym leaderboard build runs --out site
       holdergym leaderboard add runs/a --board board

@@ -11,7 +11,7 @@ import torch
 from holdergym.training import Context, GroupAdvantage, Layout, Method, PolicyTokens, Rollout, Segments, preset
 from holdergym.training.aggregation import ClipMode, HolderAggregation
 from holdergym.training.exponents import ConstantExponent
-from holdergym.training.objective import objective, prepare
+from holdergym.training.loss import objective, prepare
 from holdergym.training.token_weights import TokenWeightInputs
 from holdergym.training.variants.avspo import VirtualSampleAdvantage
 from holdergym.training.variants.cov_gaussian import GaussianCovariance
