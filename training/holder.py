@@ -40,7 +40,8 @@ def log_power_mean(
     The value is mu + log(sum_t v_t exp(p (log r_t - mu))) / p with mu = sum_t v_t log r_t. Around mu the sum is
     1 + O(p^2), so expm1 and log1p keep every digit as p goes to 0, where the plain form loses the digits that
     the division by p brings forward: in float32, all but two of them at p = 1e-5. So p = 0 is a branch
-    for 0 alone, and no threshold near 0 is needed. Where the terms are spread out the largest is factored out.
+    for 0 alone and for what rounds like it (below 1e-31 in float32), and no threshold near 0 is needed. Where the
+    terms are spread out the largest is factored out.
 
     Args:
         log_ratio_T: log r_t of each token, finite.
@@ -58,7 +59,9 @@ def log_power_mean(
 
     centre_U = units.sum(share_T * log_T)
     offset_T = log_T - units.spread(centre_U)
-    finite_U = torch.where(torch.isinf(p_U), 0, p_U)
+    # Products with a p near the smallest numbers lose digits, and the mean there is that of 0 to the last one.
+    numbers = torch.finfo(log_T.dtype)
+    finite_U = torch.where(torch.isinf(p_U) | (p_U.abs() < numbers.tiny / numbers.eps), 0, p_U)
     power_T = torch.where(present_T > 0, units.spread(finite_U) * offset_T, -math.inf)
     largest_U = units.maximum(power_T, empty=0.0).clamp(min=0)
     term_T = share_T * torch.exp(power_T - units.spread(largest_U))

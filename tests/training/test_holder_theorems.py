@@ -5,7 +5,7 @@ import math
 import torch
 from holdergym.training import Segments, log_power_mean
 from holdergym.training.holder import effective_sample_size, weight_entropy
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -148,6 +148,7 @@ def test_theorem_7_orthogonal_token_gradients(log_ratios: Tensor, p: float, norm
 
 
 @given(ratios, st.floats(0, 8), st.floats(0, 8))
+@example(torch.tensor([0.0] * 7 + [1.0], dtype=torch.float64), 0.0, 2.2250738585e-313)
 def test_theorem_7_falls_from_infinity_to_zero(log_ratios: Tensor, p: float, q: float) -> None:
     p, q = sorted((p, q))
 
