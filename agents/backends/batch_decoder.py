@@ -76,7 +76,7 @@ class BatchDecoder:
         """Computes prompts, from where kept prefixes end, and draws the first tokens of their responses."""
         first = len(self._responses)
         beginnings: list[_Beginning] = []
-        while waiting and self.free and not (beginnings and self._stays_behind(beginnings, waiting[0])):
+        while waiting and self.free and not (beginnings and self._stays_behind(beginnings, first, waiting[0])):
             job = waiting.popleft()
             if not self._rules.admits(job):
                 continue
@@ -101,18 +101,20 @@ class BatchDecoder:
         responses = self._responses[first:]
         self._add(draw_tokens(logits_B_V, [response.draws for response in responses]), responses)
 
-    def _stays_behind(self, beginnings: "Sequence[_Beginning]", job: Job) -> bool:
-        """Whether a request is better computed in a pass after that of others.
+    def _stays_behind(self, beginnings: "Sequence[_Beginning]", first: int, job: Job) -> bool:
+        """Whether a request is better computed in a pass after that of the rows from ``first`` on.
 
         Either it would have to be filled up much, or fill up others, or it can begin with what one of them computes.
+        Its tokens are not looked at yet and may be none of the model's.
         """
         if not self._together:
             return True
-        ids = as_ids(job.prompt_ids)
-        counts = [*(one.new for one in beginnings), len(ids)]
+        length = len(job.prompt_ids)
+        counts = [*(one.new for one in beginnings), length]
         if max(counts) * len(counts) > min(_MOST_TOKENS, 2 * sum(counts)):
             return True
-        return any(common(one.ids, ids) > len(ids) // 2 for one in beginnings)
+        half = length // 2 + 1
+        return any(one.job.prompt_ids[:half] == job.prompt_ids[:half] for one in self._responses[first:])
 
     def advance(self) -> None:
         """Draws one more token of each response, and gives those that have ended to their futures."""

@@ -171,6 +171,17 @@ def test_a_group_that_is_begun_at_once_computes_its_prompt_once(  # type: ignore
     _assert_same(answers, _alone(tiny_model, tiny_tokenizer, requests))
 
 
+def test_tokens_that_no_model_has_spoil_nothing_for_those_who_wait_with_them(  # type: ignore[no-untyped-def]
+    tiny_model, tiny_tokenizer, ask: MakeRequest
+) -> None:
+    prompts = [_prompt(20, 1), (*_prompt(19, 2), 2**40), _prompt(21, 3)]
+    with closing(TransformersBackend(tiny_model, tiny_tokenizer)) as backend:
+        first, bad, last = [backend.submit(ask(ids)) for ids in prompts]
+        with pytest.raises(BackendError, match="not among the model's"):
+            bad.result(WAIT_S)
+        assert all(answer.response_ids for answer in _answers([first, last]))
+
+
 def test_the_seed_and_nothing_else_decides_a_draw(tiny_model, tiny_tokenizer, ask: MakeRequest) -> None:  # type: ignore[no-untyped-def]
     requests = [ask(_prompt(20, 1), temperature=1.0, seed=seed) for seed in (1, 2, 1, 3)]
     with closing(TransformersBackend(tiny_model, tiny_tokenizer)) as backend:
