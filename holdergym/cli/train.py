@@ -1,6 +1,6 @@
 """``holdergym train``: train a policy by a method."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,9 +113,7 @@ def _train(
     given = [
         _option_layer(name, value) for name, value in options.items() if value not in (None, ()) and name != "method"
     ]
-    layers = [*([file_layer(config)] if config else []), *given, assignment_layer(assignments)]
-    if resume and isinstance(options["out"], Path):
-        layers = [*_saved(options["out"]), *layers]
+    layers = _layers(config, given, assignments, options["out"] if resume else None)
     method = options["method"]
     if recipe is not None:
         own = dict(recipe.settings)
@@ -166,25 +164,25 @@ def _run(settings: "RunSettings", processes: "Processes", train: Callable[[Voice
 
 def _refuse_before_subcommand(context: click.Context) -> None:
     """What stands before ``sft`` would be lost without a word."""
-    given = [
-        name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    ]
-    if given:
-        option = f"--{given[0].replace('_', '-')}".replace("--assignments", "--set")
+    for option in _given(context):
         raise ConfigError(f"{option} stands before {context.invoked_subcommand!r}: write it behind")
+
+
+def _given(context: click.Context, leave_out: Collection[str] = ()) -> list[str]:
+    """The options that were given, as they are written."""
+    return [
+        "--set" if name == "assignments" else f"--{name.replace('_', '-')}"
+        for name in context.params
+        if name not in leave_out and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+    ]
 
 
 def _quick(context: click.Context, short: bool, plan: bool, options: Mapping[str, object]) -> int:
     """The recipe that makes its own model. It goes on with what its folder holds, with --resume or without."""
     from .quick_run import run_and_compare
 
-    allowed = {"preset", "env", "seed", "out", "resume", "plan"}
-    for name in context.params:
-        if name not in allowed and context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-            option = f"--{name.replace('_', '-')}".replace("--assignments", "--set")
-            raise ConfigError(
-                f"--preset {context.params['preset']} fixes its settings: leave out {option}, or the preset"
-            )
+    for option in _given(context, leave_out=("preset", "env", "seed", "out", "resume", "plan")):
+        raise ConfigError(f"--preset {context.params['preset']} fixes its settings: leave out {option}, or the preset")
     out, env, seed = options["out"], options["env"], options["seed"]
     assert out is None or isinstance(out, Path)
     return run_and_compare(out, str(env or "alfworld"), int(str(seed or 0)), short=short, plan=plan)
@@ -215,10 +213,13 @@ def _defaults(method: object, layers: list[Layer]) -> Layer:
     return Layer(f"--method {name}", {"agent": agent, "method": tomllib.loads(as_toml(preset(str(name))))})
 
 
-def _saved(out: Path) -> list[Layer]:
+def _layers(config: Path | None, given: Sequence[Layer], assignments: Sequence[str], resumed: object) -> list[Layer]:
+    """What is set, in the order in which it wins: a run that is gone on with, a file, options, ``--set``."""
     from ..training.run import CONFIG
 
-    return [file_layer(out / CONFIG)] if (out / CONFIG).is_file() else []
+    saved = [resumed / CONFIG] if isinstance(resumed, Path) and (resumed / CONFIG).is_file() else []
+    files = [file_layer(path) for path in (*saved, *([config] if config else []))]
+    return [*files, *given, assignment_layer(assignments)]
 
 
 @command.command("sft")
@@ -288,9 +289,7 @@ def _sft(
     from ..training.sft import SftConfig, warm_start
 
     given = [_sft_layer(name, value) for name, value in options.items() if value not in (None, ())]
-    layers = [*([file_layer(config)] if config else []), *given, assignment_layer(assignments)]
-    if resume and isinstance(options["out"], Path):
-        layers = [*_saved(options["out"]), *layers]
+    layers = _layers(config, given, assignments, options["out"] if resume else None)
     agent = {"name": "llm", "backend": {"name": "transformers"}}
     settings = resolve(SftConfig, [Layer("the default", {"agent": agent}), *layers])
     if plan:
