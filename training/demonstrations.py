@@ -1,8 +1,9 @@
 """Episodes that another agent plays, told as if the policy had played them: its very prompts, and its replies."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
 import gymnasium
 
@@ -14,6 +15,7 @@ from ..agents.sequences import TokenSequence, sequences_of
 from ..agents.trajectory import Outcome
 from ..envs.errors import HolderGymError
 from ..envs.task import Task
+from .processes import ALONE, Processes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -108,12 +110,21 @@ def reply_of(command: str, rule: Rule, commands: Sequence[str]) -> str:
             return f"#{list(commands).index(command) + 1}"
 
 
+class _Told(NamedTuple):
+    """One episode: what is to be imitated of it, and why it ended."""
+
+    won: bool
+    sequences: tuple[TokenSequence, ...]
+    reason: str
+
+
 def demonstrate(
-    jobs: Iterable[tuple[Task, int]],
+    jobs: Sequence[tuple[Task, int]],
     agent: DemonstratingAgent,
     env: gymnasium.Env[str, str],
     seed: int,
     is_detour: Callable[[int, int], bool] = lambda seed, turn: False,
+    processes: Processes = ALONE,
 ) -> Demonstrations:
     """Plays episodes and keeps those that were won.
 
@@ -123,29 +134,36 @@ def demonstrate(
         env: Where.
         seed: Seed of the run.
         is_detour: Whether the command of a turn, given the seed of its episode, is not to be imitated.
+        processes: Who shares the episodes; all get all of them, in the order of the jobs.
 
     Raises:
         DemonstrationError: If no episode was won.
+        ProcessesError: If another process has ended or does not answer.
     """
-    sequences: list[TokenSequence] = []
-    episodes = won = 0
-    reason = ""
-    for task, sample in jobs:
-        played = play_episode(env, agent, task, sample, episode_seed(seed, f"demonstration {task.id}", sample))
-        episodes += 1
-        reason = reason or played.reason
-        if played.outcome is not Outcome.WON:
-            continue
-        won += 1
-        detours = {turn for turn in range(len(played.turns)) if is_detour(played.seed, turn)}
-        for sequence in sequences_of(played):
-            kept = without_turns(sequence, detours)
-            if kept is not None:
-                sequences.append(kept)
+    shares = processes.gather([_told(job, agent, env, seed, is_detour) for job in processes.share(jobs)])
+    told = [one for row in zip_longest(*shares) for one in row if one is not None]
+    sequences = tuple(sequence for one in told for sequence in one.sequences)
     if not sequences:
+        reason = next((one.reason for one in told if one.reason), "")
         why = f": {reason}" if reason else ""
-        raise DemonstrationError(f"none of {episodes} demonstrations was won, so there is nothing to imitate{why}")
-    return Demonstrations(tuple(sequences), episodes, won)
+        raise DemonstrationError(f"none of {len(told)} demonstrations was won, so there is nothing to imitate{why}")
+    return Demonstrations(sequences, len(told), sum(one.won for one in told))
+
+
+def _told(
+    job: tuple[Task, int],
+    agent: DemonstratingAgent,
+    env: gymnasium.Env[str, str],
+    seed: int,
+    is_detour: Callable[[int, int], bool],
+) -> _Told:
+    task, sample = job
+    played = play_episode(env, agent, task, sample, episode_seed(seed, f"demonstration {task.id}", sample))
+    if played.outcome is not Outcome.WON:
+        return _Told(False, (), played.reason)
+    detours = {turn for turn in range(len(played.turns)) if is_detour(played.seed, turn)}
+    imitated = (without_turns(sequence, detours) for sequence in sequences_of(played))
+    return _Told(True, tuple(one for one in imitated if one is not None), played.reason)
 
 
 def without_turns(sequence: TokenSequence, turns: set[int]) -> TokenSequence | None:

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import torch
 from pydantic import Field
@@ -33,7 +33,10 @@ from .trainer import EachEpisode, Progress, RoundReport, Trainer
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-Expert = Literal["searching", "expert", "oracle"]
+Expert = Literal["searching", "expert", "oracle", "scratchpad"]
+
+# Who demonstrates in each kind of environment; the first one by default.
+_EXPERTS: Final = {"alfworld": ("searching", "expert"), "math": ("oracle", "scratchpad")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +44,18 @@ class DemonstrationSettings:
     """What is imitated.
 
     Attributes:
-        agent: ``searching`` finds its way by what it sees, ``expert`` knows the game; ``oracle`` knows the answers of
-            mathematics. None takes ``searching``, and ``oracle`` for mathematics.
+        agent: In ALFWorld ``searching`` (by default), which finds its way by what it sees, or ``expert``, which knows
+            the game; in mathematics ``oracle`` (by default), which knows the answers, or ``scratchpad``, which works
+            differences and sums of two numbers out.
         samples: Episodes of each task.
+        worked: Share of answers with a scratchpad before them, of those that ``scratchpad`` gives.
         detours: Share of commands that are given at random and not imitated, so that what is learned is also how to go
             on from there. Only for ``searching``.
     """
 
     agent: Expert | None = None
     samples: Positive = 1
+    worked: Annotated[float, Field(ge=0, le=1)] = 0.5
     detours: Annotated[float, Field(ge=0, lt=1)] = 0.15
 
 
@@ -122,7 +128,7 @@ def warm_start(
         say: Told in one line what is to be known.
         each_round: Told the metrics of each round as it ends.
         each_episode: As in ``train``; only validations are told of.
-        processes: Who shares the gradient and the validation; each plays all demonstrations.
+        processes: Who shares the demonstrations, the gradient and the validation.
 
     Raises:
         HolderGymError: If something cannot be loaded or written, or no demonstration was won.
@@ -130,8 +136,7 @@ def warm_start(
     playing = config.playing()
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
-        shown = show(config, trainer.playground, policy.tokenizer)
-        processes.require_same("the demonstrations", (shown.won, len(shown.sequences)))
+        shown = show(config, trainer.playground, policy.tokenizer, processes)
         say(f"{shown.won} of {shown.episodes} demonstrations were won: {len(shown.sequences):,} sequences")
         batches = islice(batches_of(shown.sequences, config.step_tokens, config.seed), progress.update, None)
 
@@ -155,8 +160,13 @@ def warm_start(
     )
 
 
-def show(config: SftConfig, playground: Playground, tokenizer: "PreTrainedTokenizerBase") -> Demonstrations:
-    """Plays the demonstrations, with the prompts that the policy will read.
+def show(
+    config: SftConfig,
+    playground: Playground,
+    tokenizer: "PreTrainedTokenizerBase",
+    processes: Processes = ALONE,
+) -> Demonstrations:
+    """Plays the demonstrations, with the prompts that the policy will read; processes share the episodes.
 
     Raises:
         ConfigError: If the agent does not play this environment.
@@ -165,19 +175,26 @@ def show(config: SftConfig, playground: Playground, tokenizer: "PreTrainedTokeni
     told = config.demonstrations
     maker = make_composer(config.agent, playground.kind, tokenizer)
     agent, is_detour = _expert(config, playground.kind)
-    jobs = ((task, sample) for sample in range(told.samples) for task in playground.train.tasks)
+    jobs = [(task, sample) for sample in range(told.samples) for task in playground.train.tasks]
+    demonstrating = DemonstratingAgent(agent, maker, tokenizer)
     with closing(playground.make_train()) as env:
-        return demonstrate(jobs, DemonstratingAgent(agent, maker, tokenizer), env, config.seed, is_detour)
+        return demonstrate(jobs, demonstrating, env, config.seed, is_detour, processes)
 
 
 def _expert(config: SftConfig, kind: str) -> tuple[Agent, Callable[[int, int], bool]]:
     """The agent that is imitated, and which of its turns are not."""
     told = config.demonstrations
-    name = told.agent or ("oracle" if kind == "math" else "searching")
+    name = told.agent or _EXPERTS[kind][0]
     builtin = (config.panel or "builtin_train").startswith("builtin_")
     data = None if builtin or config.data is None else str(config.data)
-    if (name == "oracle") != (kind == "math"):
-        raise ConfigError(f"demonstrations.agent {name!r} does not play {config.env}: leave the setting out")
+    if name not in _EXPERTS[kind]:
+        raise ConfigError(
+            f"demonstrations.agent {name!r} does not play {config.env}: take {' or '.join(_EXPERTS[kind])}"
+        )
+    if name == "scratchpad":
+        from ..agents.scratchpad import ScratchpadAgent
+
+        return ScratchpadAgent(told.worked), _never
     if name == "oracle":
         from ..agents.answers import OracleAgent
         from ..envs.math.problems import open_problems

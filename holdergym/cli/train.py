@@ -228,7 +228,7 @@ def _layers(config: Path | None, given: Sequence[Layer], assignments: Sequence[s
 @click.option("--data", help="Games or problems, as for eval.")
 @click.option("--model", help="Checkpoint to begin with: smollm2-135m, a folder, or a hub id.")
 @click.option("--prompt", help="What the policy reads: chat, window, react, free, or a file.")
-@click.option("--agent", help="Who demonstrates: searching, expert or oracle. [default: searching; oracle in math]")
+@click.option("--agent", help="Who demonstrates: searching or expert; in math oracle or scratchpad. [default: the former]")
 @click.option("--samples", type=int, help="Demonstrations of each task. [default: 1]")
 @click.option("--rounds", type=int, help="Rounds. [default: 10]")
 @click.option("--updates", type=int, help="Optimiser steps a round. [default: 50]")

@@ -157,6 +157,25 @@ def test_a_killed_process_ends_all_and_the_run_goes_on(tiny_checkpoint: Path, tm
 
 
 @pytest.mark.slow
+def test_a_warm_start_shares_its_demonstrations(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    def command(out: Path) -> list[str]:
+        shown = ["--env", "math", "--panel", "builtin_small_valid", "--agent", "scratchpad", "--prompt", "free"]
+        size = ["--rounds", "2", "--updates", "4", "--step-tokens", "400", "--set=validation.every=0"]
+        return ["holdergym", "train", "sft", "--model", str(tiny_checkpoint), *shown, *size, "--out", str(out)]
+
+    found = {}
+    for count in (1, 3):
+        ended = [member.end() for member in start(command(tmp_path / str(count)), tmp_path, count)]
+        assert [code for code, _ in ended] == [0] * count, ended
+        # 80 do not go evenly into 3, and the order of the sequences decides what is in a batch.
+        assert "80 of 80 demonstrations were won: 80 sequences" in ended[0][1]
+        found[count] = [(line["loss"], line["gradient_norm"]) for line in read_metrics(tmp_path / str(count))]
+    assert len(found[1]) == 2
+    for several, alone in zip(found[3], found[1], strict=True):
+        assert several == pytest.approx(alone, rel=1e-4)
+
+
+@pytest.mark.slow
 def test_a_mistake_is_one_line_of_one_process(tiny_checkpoint: Path, tmp_path: Path) -> None:
     arguments = ["holdergym", *run_of(tiny_checkpoint, tmp_path / "run", 2)]
     # All make it.

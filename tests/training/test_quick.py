@@ -12,6 +12,8 @@ from holdergym.training.quick import Quick, quick_settings, run_quick
 from holdergym.training.schedules import Schedule
 from holdergym.training.tiny.making import TinySize
 
+ENVIRONMENTS = ("alfworld", "math")
+
 
 def cut(full: Quick) -> Quick:
     return replace(
@@ -23,8 +25,9 @@ def cut(full: Quick) -> Quick:
 
 
 @pytest.mark.llm
-def test_the_steps_follow_each_other_and_are_gone_on_with(tmp_path: Path) -> None:
-    settings = cut(quick_settings(tmp_path))
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_the_steps_follow_each_other_and_are_gone_on_with(env: str, tmp_path: Path) -> None:
+    settings = cut(quick_settings(tmp_path, env))
     seen: list[tuple[str, int]] = []
 
     class Killed(Exception):
@@ -51,8 +54,9 @@ def test_the_steps_follow_each_other_and_are_gone_on_with(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("short", [False, True])
-def test_every_episode_has_one_vote_and_p_falls_from_1_to_minus_1(short: bool, tmp_path: Path) -> None:
-    settings = quick_settings(tmp_path, short=short)
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_every_episode_has_one_vote_and_p_falls_from_1_to_minus_1(env: str, short: bool, tmp_path: Path) -> None:
+    settings = quick_settings(tmp_path, env, short=short)
     training = settings.train
     exponent = training.method.aggregation.exponent
     assert isinstance(exponent, Schedule)
@@ -65,5 +69,5 @@ def test_every_episode_has_one_vote_and_p_falls_from_1_to_minus_1(short: bool, t
 
 
 def test_there_is_no_other_environment(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'quick' is for alfworld, not for math"):
-        quick_settings(tmp_path, "math")
+    with pytest.raises(ConfigError, match="'quick' is for alfworld and math, not for math_retry"):
+        quick_settings(tmp_path, "math_retry")
