@@ -79,7 +79,7 @@ class TrainConfig:
     """The settings of a training run.
 
     A round is: ``groups`` tasks are drawn, each is played ``group_size`` times by the policy, and ``updates`` optimiser
-    steps follow, each on its share of the episodes.
+    steps follow, each on its share of the episodes, in each of ``epochs`` passes over them.
 
     Attributes:
         env: Environment.
@@ -97,7 +97,8 @@ class TrainConfig:
         rounds: Number of rounds.
         groups: Tasks a round.
         group_size: Episodes a task.
-        updates: Optimiser steps a round.
+        updates: Optimiser steps of a pass over a round's episodes: mini-batches.
+        epochs: Passes over a round's episodes (PPO epochs), each with its mini-batches drawn anew.
         optimiser: AdamW.
         lora: Adapters; None trains all weights.
         gradient_checkpointing: Whether the forward pass is computed again in the backward pass, to save memory.
@@ -131,6 +132,7 @@ class TrainConfig:
     groups: Positive = 16
     group_size: Positive = 8
     updates: Positive = 1
+    epochs: Positive = 1
     optimiser: OptimiserSettings = field(default_factory=OptimiserSettings)
     lora: LoraSettings | None = None
     gradient_checkpointing: bool = False
@@ -217,6 +219,11 @@ class TrainConfig:
                 "the weight truncated_importance reads the log-probabilities of the explorer, which are those of its "
                 "whole distribution: leave explorer.top_p and explorer.top_k out"
             )
+
+    @property
+    def steps_a_round(self) -> int:
+        """Optimiser steps of a round."""
+        return self.updates * self.epochs
 
     def to_toml(self) -> str:
         """The text of ``config.toml``: every setting that can change a number, resolved."""

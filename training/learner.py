@@ -46,7 +46,7 @@ class Lesson(NamedTuple):
     Attributes:
         experience: The episodes that are trained on.
         rollout: The same as this learner's stages see them.
-        shares: Numbers of the episodes of each optimiser step.
+        shares: Numbers of the episodes of each optimiser step; an episode comes once in each pass.
         context: Round and accuracy; ``update`` is the number of the last step before these.
     """
 
@@ -85,7 +85,7 @@ class Learner:
     ) -> None:
         self.name = view.learner
         self.policy = policy
-        self.optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.updates, policy.layers)
+        self.optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.steps_a_round, policy.layers)
         self.label = "" if place == 0 else f"{view.learner}/"
         self._view = view
         self._place = place

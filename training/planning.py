@@ -24,14 +24,15 @@ def plan_as_text(config: TrainConfig) -> str:
         "",
         f"A round: {config.groups} tasks x {config.group_size * oversample} episodes = {episodes} episodes of at most "
         f"{steps} turns of at most {tokens:,} tokens: at most {episodes * steps * tokens:,} sampled tokens; "
-        f"{config.updates} optimiser step{'s' if config.updates > 1 else ''}.",
-        f"The run: {config.rounds:,} rounds, {config.rounds * episodes:,} episodes, {config.rounds * config.updates:,} "
+        f"{config.steps_a_round} optimiser step{'s' if config.steps_a_round > 1 else ''}.",
+        f"The run: {config.rounds:,} rounds, {config.rounds * episodes:,} episodes, "
+        f"{config.rounds * config.steps_a_round:,} "
         "optimiser steps.",
     ]
-    if config.updates == 1:
+    if config.steps_a_round == 1:
         lines.append(
             "With one optimiser step a round every importance ratio is 1, so neither the clip nor p can matter: set "
-            "updates to 2 or more to train with them."
+            "updates or epochs to 2 or more to train with them."
         )
     exponent = config.method.aggregation.exponent
     if isinstance(exponent, Schedule) and exponent.rounds != config.rounds:

@@ -124,7 +124,7 @@ class Trainer:
         if self._models.policy.temperature == 1:  # otherwise the sampler's and the trainer's are two quantities
             metrics |= round_metrics.of_sampler(seen)
         kept = _select(config, seen)
-        shares = _shares(len(kept), config.updates, config.seed, number)
+        shares = shares_of_round(len(kept), config, number)
         context = Context(round=number, update=done.update, seed=config.seed, **memory["accuracy"])
         with clock("update"):
             for learner, rollout in zip(self.learners, rollouts, strict=True):
@@ -229,9 +229,22 @@ def _select(config: TrainConfig, rollout: Rollout) -> list[int]:
     return config.method.selection(rollout).nonzero().squeeze(1).tolist() or everything
 
 
-def _shares(episodes: int, updates: int, seed: int, number: int) -> list[list[int]]:
-    """Deals the episodes of a round out to its optimiser steps, evenly and at random."""
-    generator = torch.Generator().manual_seed(episode_seed(seed, f"updates of round {number}", 0) % 2**63)
-    order = torch.randperm(episodes, generator=generator).tolist()
-    shares = [sorted(order[start::updates]) for start in range(min(updates, episodes))]
-    return [share for share in shares if share]
+def shares_of_round(episodes: int, config: TrainConfig, number: int) -> list[list[int]]:
+    """Deals the episodes of a round out to its optimiser steps, in each pass evenly and at random.
+
+    Args:
+        episodes: How many there are.
+        config: The settings.
+        number: Number of the round, from 1.
+
+    Returns:
+        Numbers of the episodes of each step; no step is empty.
+    """
+    steps = min(config.updates, episodes)
+    dealt = []
+    for epoch in range(config.epochs):
+        purpose = f"updates of round {number}" if epoch == 0 else f"updates of round {number}, epoch {epoch}"
+        generator = torch.Generator().manual_seed(episode_seed(config.seed, purpose, 0) % 2**63)
+        order = torch.randperm(episodes, generator=generator).tolist()
+        dealt += [sorted(order[start::steps]) for start in range(steps)]
+    return dealt

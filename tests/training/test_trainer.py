@@ -29,7 +29,7 @@ from holdergym.training.run import train
 from holdergym.training.sampling import tasks_of_round
 from holdergym.training.saving import CheckpointError, Checkpoints
 from holdergym.training.scoring import require_plain_head
-from holdergym.training.trainer import Progress, Trainer
+from holdergym.training.trainer import Progress, Trainer, shares_of_round
 from transformers import AutoModelForCausalLM
 
 from ..agents.conftest import tiny_checkpoint
@@ -119,13 +119,43 @@ def test_the_saved_model_is_an_ordinary_checkpoint(config: TrainConfig, letters:
 
 def test_a_resumed_run_goes_on_as_if_nothing_had_been(config: TrainConfig, letters: None, tmp_path: Path) -> None:
     # One episode at a time: in a batch, rounding hangs on who else is in it.
-    config = replace(config, in_flight=1)
+    config = replace(config, in_flight=1, epochs=2)
     train(config)
     whole = _numbers(config.out)
     stopped = replace(config, rounds=2, out=tmp_path / "stopped")
     train(stopped)
     train(replace(stopped, rounds=4), resume=True)
     assert _numbers(stopped.out) == whole
+
+
+def test_epochs_are_further_passes_over_the_same_episodes(config: TrainConfig) -> None:
+    config = replace(config, updates=1, optimiser=OptimiserSettings(learning_rate=2e-3, decay="linear"))
+    found = {}
+    for epochs in (1, 3):
+        for trainer, _ in fresh(replace(config, epochs=epochs)):
+            found[epochs] = trainer.round(Progress())
+            rate = trainer.learners[0].optimiser.rate
+            # Linear over all steps of the run, of which these were taken.
+            assert rate == pytest.approx(2e-3 * (1 - (epochs - 1) / (4 * epochs)))
+    once, thrice = found[1].metrics, found[3].metrics
+    assert (found[1].progress.update, found[3].progress.update) == (1, 3)
+    assert once["episodes"] == thrice["episodes"] == 24
+    assert once["success"] == thrice["success"]  # both were played before anything was learned
+    # A pass over everything is one step; by the second pass the policy is not the one that played.
+    assert once["ratio_moved_share"] == 0
+    assert 0.3 < thrice["ratio_moved_share"] <= 2 / 3
+
+
+def test_each_pass_deals_all_episodes_out_anew(config: TrainConfig) -> None:
+    dealt = shares_of_round(24, replace(config, updates=5, epochs=2), number=3)
+    first, second = dealt[:5], dealt[5:]
+    for share_of_all in (first, second):
+        assert sorted(episode for share in share_of_all for episode in share) == list(range(24))
+        assert {len(share) for share in share_of_all} == {4, 5}
+    assert first != second
+    assert first == shares_of_round(24, replace(config, updates=5, epochs=1), number=3)
+    # Fewer episodes than steps are left after a selection: no step is empty.
+    assert [len(share) for share in shares_of_round(2, replace(config, updates=5), number=3)] == [1, 1]
 
 
 def _numbers(out: Path) -> list[dict[str, float]]:
