@@ -124,10 +124,16 @@ VARIANTS = {
         f"{_EXPO}: curriculum alone", _SAMPLER, _EXPO_GRPO, partial(_expo, kl="as it is", curriculum=True)
     ),
     "expo-constant": Variant(
-        f"{_EXPO}: control with a constant KL coefficient",
+        f"{_EXPO}: control with a constant KL coefficient, and the curriculum",
         _KL | _SAMPLER,
         _EXPO_GRPO,
         partial(_expo, kl="constant", curriculum=True),
+    ),
+    "expo-akl-constant": Variant(
+        f"{_EXPO}: control for adaptive KL alone, a constant coefficient without the curriculum [X]",
+        _KL,
+        _EXPO_GRPO,
+        partial(_expo, kl="constant", curriculum=False),
     ),
     "codistill": Variant(f"{_CODISTILL}, our definition [X]", _SECOND_MODEL, _GRPO, partial(_codistill, form="plain")),
     "codistill-tis": Variant(

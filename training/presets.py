@@ -194,12 +194,16 @@ def preset(name: str) -> Method:
 
     Raises:
         UnknownNameError: If there is none.
-        ConfigError: If they cannot be combined; the reason says why.
+        ConfigError: If they cannot be combined, or a ``+`` joins nothing; the reason says why.
     """
     parts = parts_of(name)
     for part in parts:
-        if part not in _PRESETS and part not in VARIANTS:
+        if part not in _PRESETS and part not in VARIANTS and (part or name == ""):
             raise UnknownNameError("method", part, preset_names())
+    if "" in parts:
+        raise ConfigError(
+            f"{name!r} has nothing on one side of a '+': write a method and its variants, for example grpo+avspo"
+        )
     bases = [part for part in parts if part in _PRESETS]
     variants = [part for part in parts if part in VARIANTS]
     if len(bases) > 1:
@@ -211,7 +215,7 @@ def preset(name: str) -> Method:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """The names that are joined by ``+``; some end with it themselves."""
+    """The names that are joined by ``+``; some end with it themselves, and where one is missing it is empty."""
     known = sorted(preset_names(), key=len, reverse=True)
     parts: list[str] = []
     rest: str | None = name

@@ -79,6 +79,20 @@ def test_an_unknown_name_names_the_nearest() -> None:
         preset("hoelderpo")
 
 
+@pytest.mark.parametrize("name", ["grpo+", "+grpo", "grpo++avspo", "reinforce+++", "+", "+avspo"])
+def test_a_plus_that_joins_nothing_is_refused_in_one_line(name: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"{name!r} has nothing on one side of a '+'")) as error:
+        preset(name)
+    assert "\n" not in str(error.value)
+
+
+def test_a_plus_too_few_or_an_empty_name_is_an_unknown_name() -> None:
+    with pytest.raises(UnknownNameError, match=r"did you mean 'reinforce\+\+'"):
+        preset("reinforce+")
+    with pytest.raises(UnknownNameError, match="unknown method ''"):
+        preset("")
+
+
 def test_every_preset_has_its_section_in_the_papers_page() -> None:
     page = (REPOSITORY / "docs" / "PAPERS.md").read_text(encoding="utf-8")
     sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,22 @@ def test_the_coefficient_over_the_accuracy() -> None:
     control = preset("expo-constant").kl
     assert control.scale is None
     assert control.coefficient == pytest.approx(0.014621, abs=5e-7)
+
+
+def test_each_form_has_a_control_with_a_constant_coefficient() -> None:
+    """They differ from it in the coefficient alone, and both controls have the same one."""
+    for name, control in (("expo", "expo-constant"), ("expo-akl", "expo-akl-constant")):
+        for base in ("", "grpo+", "holderpo+"):
+            adaptive, constant = preset(base + name), preset(base + control)
+            factor = constant.kl.coefficient / adaptive.kl.coefficient
+            assert factor == pytest.approx(AccuracyScale()(Context(accuracy=0.5)), rel=1e-12)
+            same = replace(adaptive.kl, coefficient=constant.kl.coefficient, scale=None)
+            assert replace(adaptive, name=constant.name, kl=same) == constant
+    assert isinstance(preset("expo-akl-constant").sampler, UniformSampler)
+    assert preset("expo-gcs+expo-akl-constant").kl == preset("expo-constant").kl
+    assert isinstance(preset("expo-gcs+expo-akl-constant").sampler, GaussianCurriculum)
+    with pytest.raises(ConfigError, match="both fill the stage 'kl'"):
+        preset("expo-akl+expo-akl-constant")
 
 
 def test_the_weight_over_the_running_accuracy() -> None:
