@@ -33,26 +33,33 @@ class VirtualSampleAdvantage:
 
         K = max(1, min(G, ceil(G ACR^alpha))) virtual rewards, and A = (r - mean') / (std' + epsilon) over all G + K.
 
-    | mode | virtual rewards, k = 1 ... K | source |
-    |---|---|---|
-    | ``icml`` | r_max (1 - k / (K + 1)); in an all-wrong group anchor (K - k + 1) / K | ICML text, second hand |
-    | ``www`` | r_max (1 - (k - 1) / K): an all-wrong group stays collapsed | earlier version of the paper |
-    | ``code`` | one 1 (all-wrong) or 0 (all-correct), only when all rewards of the round are alike | repository |
+    | mode | virtual rewards of an all-correct group, k = 1 ... K | of an all-wrong group | source |
+    |---|---|---|---|
+    | ``icml`` | r (1 - k / (K + 1)) | anchor (K - k + 1) / K | ICML text, second hand |
+    | ``www`` | r (1 - (k - 1) / K) | none: it stays collapsed | earlier version of the paper |
+    | ``code`` | one 0 | one 1; both only when all rewards of the round are alike | repository |
 
     All episodes of a repaired group get the same advantage, and the value of ``anchor`` cancels unless there is no
     scale. After each round threshold += rate sign(J - J_before) (ACR - threshold), kept within 0.1 and 0.9, where J is
     the mean verifier reward of the policy's own episodes. ``code`` has no threshold.
 
-    A and the virtual rewards are of the reward that is trained on; collapse and ACR are of the verifier's. Where that
-    reward pays an all-wrong group, its virtual rewards in ``icml`` begin above the best episode, so that the group is
-    pushed away as one that is paid nothing [X].
+    A and the virtual rewards are of the reward that is trained on; collapse and ACR are of the verifier's. The sources
+    know no other reward than 0 and 1, of which r, their largest reward of the group, is 1. Of shaped rewards that would
+    push a group away for being right, where its best episode is paid less than 0, or where the others are paid much
+    less than the best. So, of our own [X], virtual rewards are on the far side of all real ones, whatever these are,
+    and an all-correct group is drawn nearer and an all-wrong one pushed away on average:
+
+    - r is the smallest reward of the group. Where it is 0 or less, the virtual rewards are r - anchor (K - k + 1) / K,
+      the mirror image of an all-wrong group.
+    - Those of an all-wrong group begin above its best episode where that is paid more than 0.
+    - The one of ``code`` is at least ``anchor`` below the smallest, or above the largest.
 
     Attributes:
         mode: As above.
         alpha: Exponent of ACR.
         threshold: The threshold before the first round; 1 never repairs a group and turns the method off.
         rate: eta, how fast the threshold moves; 0 leaves it where it is, even outside 0.1 and 0.9 [X].
-        anchor: Largest virtual reward of an all-wrong group.
+        anchor: Largest virtual reward of an all-wrong group that is paid nothing.
         window: Rounds over which ACR is averaged [X]; 1 takes the round alone. The reported mean K of 3.4 at one
             group a step cannot come from single rounds, whose ACR is 0 or 1.
         scale, epsilon: As in ``GroupAdvantage``; the authors' code has ``unbiased`` and 1e-4.
@@ -88,6 +95,8 @@ class VirtualSampleAdvantage:
         acr = sum(rates) / len(rates)
         threshold = state.get("threshold", self.threshold)
         repaired_P = self._triggered(rollout, acr, threshold) & collapsed_P
+        if self.mode == "www":
+            repaired_P = repaired_P & _all_right(rollout)
         value_E = standardise(reward_E, groups, self.scale, self.epsilon)
         number_P = self._number(groups.sizes, acr)
         if bool(repaired_P.any()):
@@ -122,11 +131,12 @@ class VirtualSampleAdvantage:
     def _with_virtual(self, rollout: Rollout, reward_E: Tensor, number_P: Tensor) -> _Statistics:
         """Mean and deviation of each group with its virtual rewards."""
         groups = rollout.layout.groups
-        largest_P = groups.maximum(reward_E, empty=0.0)
-        right_P = groups.maximum(rollout.verifier_E.double(), empty=0.0) > 0
+        smallest_P, largest_P = -groups.maximum(-reward_E, empty=0.0), groups.maximum(reward_E, empty=0.0)
         most = int(number_P.max())
         k_K = torch.arange(1, most + 1, dtype=torch.float64)
-        virtual_P_K = self._virtual(k_K, number_P.double()[:, None], largest_P[:, None], right_P[:, None])
+        right_P_K = self._below(k_K, number_P.double()[:, None], smallest_P[:, None])
+        wrong_P_K = self._above(k_K, number_P.double()[:, None], largest_P[:, None])
+        virtual_P_K = torch.where(_all_right(rollout)[:, None], right_P_K, wrong_P_K)
         present_P_K = (k_K <= number_P[:, None]).double()
         total_P = groups.sizes + number_P
         mean_P = (groups.sum(reward_E) + (present_P_K * virtual_P_K).sum(1)) / total_P
@@ -135,14 +145,21 @@ class VirtualSampleAdvantage:
         divisor_P = total_P - 1 if self.scale == "unbiased" else total_P
         return _Statistics(mean_P, torch.sqrt(squares_P / divisor_P.clamp(min=1)))
 
-    def _virtual(self, k_K: Tensor, number: Tensor, largest: Tensor, right: Tensor) -> Tensor:
-        """The virtual rewards: a row a group, a column for each k."""
+    def _below(self, k_K: Tensor, number: Tensor, smallest: Tensor) -> Tensor:
+        """The virtual rewards of all-correct groups: a row a group, a column for each k."""
         if self.mode == "code":
-            return torch.where(right, 0.0, torch.ones_like(k_K))
-        if self.mode == "www":
-            return largest * (1 - (k_K - 1) / number)
-        wrong = largest.clamp(min=0) + self.anchor * (number - k_K + 1) / number
-        return torch.where(right, largest * (1 - k_K / (number + 1)), wrong)
+            return (smallest - self.anchor).clamp(max=0) + torch.zeros_like(k_K)
+        share = k_K / (number + 1) if self.mode == "icml" else (k_K - 1) / number
+        return torch.where(smallest > 0, smallest * (1 - share), smallest - self._steps(k_K, number))
+
+    def _above(self, k_K: Tensor, number: Tensor, largest: Tensor) -> Tensor:
+        """The virtual rewards of all-wrong groups, likewise."""
+        if self.mode == "code":
+            return (largest + self.anchor).clamp(min=1) + torch.zeros_like(k_K)
+        return largest.clamp(min=0) + self._steps(k_K, number)
+
+    def _steps(self, k_K: Tensor, number: Tensor) -> Tensor:
+        return self.anchor * (number - k_K + 1) / number
 
     def _after(
         self, rollout: Rollout, acr: float, rates: list[float], threshold: float, state: State
@@ -161,6 +178,11 @@ class VirtualSampleAdvantage:
         if self.rate > 0:
             threshold = min(0.9, max(0.1, threshold + self.rate * sign * (acr - threshold)))
         return after | {"threshold": threshold, "performance": now}
+
+
+def _all_right(rollout: Rollout) -> Tensor:
+    """Whether all episodes of each group are correct, given that they are alike."""
+    return rollout.layout.groups.maximum(rollout.verifier_E.double(), empty=0.0) > 0
 
 
 def _rates(state: State, rate: float, window: int) -> list[float]:

@@ -91,9 +91,15 @@ def test_the_bound_of_the_paper() -> None:
 
 
 def test_the_earlier_form_leaves_all_wrong_groups_collapsed() -> None:
-    found = advantages(collapsed(4, 4, 0), threshold=0.0, mode="www").advantage_T
+    result = advantages(collapsed(4, 4, 0), threshold=0.0, mode="www")
+    found = result.advantage_T
     assert (found[: 4 * G] == 0).all()
     assert (found[4 * G :] > 0).all()
+    assert result.metrics["repaired_groups"].value == 0.5
+    # K = 8 of the virtual rewards 1, 7/8 ... 1/8.
+    virtual = [1 - k / 8 for k in range(8)]
+    expected = (1 - statistics.fmean([*[1.0] * 8, *virtual])) / statistics.pstdev([*[1.0] * 8, *virtual])
+    assert found[-1].item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_authors_code_acts_only_when_the_whole_round_is_alike() -> None:
@@ -141,15 +147,61 @@ def test_a_threshold_that_does_not_move_is_kept_whatever_it_is() -> None:
     assert later.metrics["repaired_groups"].value == 1 / 32
 
 
-@pytest.mark.parametrize("paid", [[-1.0] * 4, [0.0] * 4, [0.5] * 4, [0.1, 0.2, 0.3, 0.9]])
-def test_an_all_wrong_group_is_pushed_away_whatever_its_episodes_are_paid(paid: list[float]) -> None:
-    rolled = rollout([[0.0] * 4, [1.0, 0.0, 1.0, 0.0]])
-    rolled = replace(rolled, reward_E=torch.tensor([*paid, 1.0, 0.0, 1.0, 0.0], dtype=torch.float64))
-    found = advantages(rolled, threshold=0.0).advantage_T[:4]
-    assert found.mean() < 0
+PAID = [[-1.0] * 4, [-0.2] * 4, [0.0] * 4, [0.5] * 4, [3.0] * 4, [0.1, 0.2, 0.3, 0.9], [-0.9, -0.9, -0.9, -0.1]]
+
+
+@pytest.mark.parametrize("paid", PAID)
+@pytest.mark.parametrize("mode", ["icml", "www", "code"])
+@pytest.mark.parametrize("right", [True, False])
+def test_right_groups_are_drawn_nearer_and_wrong_ones_pushed_away_whatever_they_are_paid(
+    paid: list[float], mode: str, right: bool
+) -> None:
+    """Shaped rewards may pay a right episode less than nothing, or a wrong one something."""
+    others = [] if mode == "code" else [[1.0, 0.0, 1.0, 0.0]]
+    rolled = rollout([[float(right)] * 4, *others])
+    rewards = [*paid, *(reward for group in others for reward in group)]
+    rolled = replace(rolled, reward_E=torch.tensor(rewards, dtype=torch.float64))
+    found = advantages(rolled, threshold=0.0, mode=mode).advantage_T[:4]
+    if mode == "www" and not right:
+        # The earlier form does not repair these.
+        assert torch.equal(found, GroupAdvantage()(rolled, {}).advantage_T[:4])
+        return
+    sign = 1 if right else -1
+    assert sign * found.mean() > 0
     if len(set(paid)) == 1:
-        assert (found < 0).all()
+        assert (sign * found > 0).all()
     assert found.argsort(stable=True).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("paid", [-2.0, -0.2, 0.0])
+def test_right_groups_that_are_paid_nothing_or_less_mirror_wrong_ones(paid: float) -> None:
+    """K = 6 of 8: the advantage is that of the sources' rewards, and without a scale that of the mirrored steps."""
+    rolled = collapsed(0, 4, 4)
+    rolled = replace(rolled, reward_E=torch.where(torch.arange(64) < 4 * G, paid, rolled.reward_E))
+    assert advantages(rolled, threshold=0.0).advantage_T[0].item() == pytest.approx(0.7276, abs=1e-4)
+    wrong = advantages(collapsed(4, 0, 4), threshold=0.0, scale="none").advantage_T[0].item()
+    right = advantages(rolled, threshold=0.0, scale="none").advantage_T[0].item()
+    assert right == pytest.approx(-wrong)
+
+
+def test_virtual_rewards_of_the_authors_code_keep_their_distance() -> None:
+    """Without a scale the advantage is the distance to the mean of 8 real rewards and the virtual one."""
+    for paid, right, virtual in (
+        (1.0, True, 0.0),
+        (0.05, True, -0.05),
+        (-0.2, True, -0.3),
+        (0.0, False, 1.0),
+        (-1.0, False, 1.0),
+        (1.0, False, 1.1),
+    ):
+        rolled = replace(rollout([[float(right)] * G]), reward_E=torch.full((G,), paid, dtype=torch.float64))
+        found = advantages(rolled, mode="code", scale="none").advantage_T
+        assert found.tolist() == pytest.approx([(paid - virtual) / 9] * G)
+
+
+def test_the_bound_is_reached_where_all_virtual_rewards_are_equal() -> None:
+    found = advantages(collapsed(1, 0, 0), mode="code", epsilon=1e-12).advantage_T
+    assert found.tolist() == pytest.approx([-((1 / G) ** 0.5)] * G)
 
 
 def test_random_groups_of_uneven_sizes_against_the_formula() -> None:
