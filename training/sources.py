@@ -1,6 +1,6 @@
 """Stage 2: who plays the episodes of a round."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -66,6 +66,9 @@ class Rollouts(NamedTuple):
 class OnPolicy:
     """The policy plays all episodes.
 
+    The log has ``policy/tokens``, all tokens that were sampled, and ``rollout_cost``, these times the policy's weights.
+    Both count every episode that was begun, so also those that failed and those that a selection leaves out later.
+
     Attributes:
         oversample: Episodes played for each one that ``group_size`` asks for; a selection stage is to thin them out.
 
@@ -84,7 +87,16 @@ class OnPolicy:
         """Plays the round."""
         jobs = jobs_of(request, request.group_size * self.oversample)
         played = request.policy.play([job for group in jobs for job in group])
-        return Rollouts([[played[job.task.id, job.sample] for job in group] for group in jobs])
+        tokens = tokens_of(played.values())
+        return Rollouts(
+            [[played[job.task.id, job.sample] for job in group] for group in jobs],
+            metrics={"policy/tokens": float(tokens), "rollout_cost": float(tokens * request.policy.parameters)},
+        )
+
+
+def tokens_of(played: Iterable[Trajectory]) -> int:
+    """Tokens that were sampled for episodes, as far as they are known."""
+    return sum(len(turn.response_ids or ()) for one in played for turn in one.turns)
 
 
 def jobs_of(request: RolloutRequest, size: int) -> list[list[EpisodeJob]]:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from ...agents.trajectory import Outcome, Trajectory
 from ...envs.errors import ConfigError
-from ..sources import Player, RolloutRequest, Rollouts, Slot, jobs_of
+from ..sources import Player, RolloutRequest, Rollouts, Slot, jobs_of, tokens_of
 
 
 class Mix(NamedTuple):
@@ -101,9 +101,16 @@ class ExplorerMix:
 def rollout_cost(
     policy: Player, explorer: Player | None, played: Iterable[Trajectory], explored: Collection[Slot]
 ) -> dict[str, float]:
-    """What the rollouts of a round cost, for the log: sampled tokens times the weights of the model that sampled them.
+    """What the rollouts of a round cost, for the log.
 
-    ``rollout_cost_share`` is the cost as a share of what it would be if the policy had sampled all these tokens.
+    ``rollout_cost`` is the sum over all tokens that were sampled of the weights of the model that sampled them, as in
+    ``OnPolicy``. Two runs of the same policy are compared by its sums, whoever plays and however much.
+
+    ``rollout_cost_share`` is the cost of a token: ``rollout_cost`` over the cost that the same tokens would have had
+    if the policy had sampled all of them. 1 less this is the saving that the paper speaks of, at the same number of
+    episodes of the same length. It does not see how much is sampled: whoever plays twice as many episodes has the same
+    share.
+
     Episodes from a file count as if they had been played now.
 
     Args:
@@ -112,18 +119,16 @@ def rollout_cost(
         played: All episodes.
         explored: Those of the explorer.
     """
-    tokens = {True: 0, False: 0}
-    outcomes = []
+    theirs, own = [], []
     for one in played:
-        by_explorer = (one.task_id, one.sample) in explored
-        tokens[by_explorer] += sum(len(turn.response_ids or ()) for turn in one.turns)
-        if by_explorer and one.outcome.finished:
-            outcomes.append(one.outcome is Outcome.WON)
-    cost = tokens[False] * policy.parameters + tokens[True] * (explorer.parameters if explorer else 0)
+        (theirs if (one.task_id, one.sample) in explored else own).append(one)
+    tokens = {"explorer/tokens": tokens_of(theirs), "policy/tokens": tokens_of(own)}
+    cost = tokens["policy/tokens"] * policy.parameters
+    cost += tokens["explorer/tokens"] * (explorer.parameters if explorer else 0)
+    outcomes = [one.outcome is Outcome.WON for one in theirs if one.outcome.finished]
     found = {
         "explorer/episodes": float(len(explored)),
-        "explorer/tokens": float(tokens[True]),
-        "policy/tokens": float(tokens[False]),
+        **{name: float(number) for name, number in tokens.items()},
         "rollout_cost": float(cost),
         "rollout_cost_share": cost / max(1, sum(tokens.values()) * policy.parameters),
     }

@@ -13,7 +13,7 @@ from holdergym.agents.trajectory import Outcome, Trajectory, Turn
 from holdergym.envs.errors import ConfigError, HolderGymError
 from holdergym.envs.task import Task
 from holdergym.training import Context, Layout, preset
-from holdergym.training.sources import Player, RolloutRequest, Slot
+from holdergym.training.sources import OnPolicy, Player, RolloutRequest, Slot
 from holdergym.training.token_weights import TokenWeightInputs
 from holdergym.training.variants.explorer import StoredEpisodes, trajectories_of
 from holdergym.training.variants.importance import TruncatedImportance
@@ -84,6 +84,21 @@ def test_who_plays_what_and_what_it_costs() -> None:
     ]
     with pytest.raises(ConfigError, match=r"set explorer\.model"):
         ExplorerMix(transition=3)(request._replace(explorer=None))
+
+
+def test_the_cost_counts_all_that_is_sampled_and_the_share_counts_a_token() -> None:
+    policy, explorer = player(1000, 10, True, []), player(100, 10, False, [])
+    request = RolloutRequest(PANEL.tasks, 4, 2, 6, 0, policy, explorer)
+    plain, doubled = OnPolicy()(request).metrics, OnPolicy(oversample=2)(request).metrics
+    assert plain == {"policy/tokens": 120, "rollout_cost": 120_000}
+    assert doubled["rollout_cost"] == 2 * plain["rollout_cost"]
+    mixed = ExplorerMix(transition=3)(request).metrics
+    assert mixed["rollout_cost"] == 66_000
+    # Of the same number of episodes of one length the share is what the whole costs beside the policy's alone.
+    assert mixed["rollout_cost_share"] == mixed["rollout_cost"] / plain["rollout_cost"]
+    off = ExplorerMix(transition=0)(request).metrics
+    assert off["rollout_cost_share"] == 1
+    assert {name: off[name] for name in plain} == plain
 
 
 def test_a_run_goes_from_the_explorer_to_the_policy(tiny_checkpoint: Path, explorer: Path) -> None:
