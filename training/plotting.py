@@ -1,10 +1,13 @@
 """The curves of a training run as a picture."""
 
+import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ..envs.errors import HolderGymError, MissingExtraError
+from ..envs.files import replace_file
 from .metrics_log import read_metrics
 
 FORMATS = ("png", "svg", "pdf")
@@ -64,7 +67,7 @@ PANELS = (
 
 
 def plot_run(folder: Path, out: Path) -> None:
-    """Draws the curves of a run's log.
+    """Draws the curves of a run's log. A picture that is there already is replaced whole, or not at all.
 
     Args:
         folder: The run.
@@ -73,6 +76,20 @@ def plot_run(folder: Path, out: Path) -> None:
     Raises:
         MissingExtraError: If matplotlib is not installed.
         HolderGymError: If there is no log, nothing to draw, or the picture cannot be written.
+    """
+    picture = picture_of(folder, out)
+    try:
+        replace_file(Path(os.path.realpath(out)), picture)
+    except OSError as error:
+        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None
+
+
+def picture_of(folder: Path, out: Path) -> bytes:
+    """The same picture, not written yet; ``out`` only says the format.
+
+    Raises:
+        MissingExtraError: If matplotlib is not installed.
+        HolderGymError: If there is no log, or nothing to draw.
     """
     if out.suffix.removeprefix(".") not in FORMATS:
         raise HolderGymError(f"{out}: give a name that ends in .{', .'.join(FORMATS[:-1])} or .{FORMATS[-1]}")
@@ -99,10 +116,9 @@ def plot_run(folder: Path, out: Path) -> None:
         axes.tick_params(labelsize=8)
         if len(drawn) > 1 or drawn[0][0] is not panel.curves[0]:
             axes.legend(fontsize=8, frameon=False)
-    try:
-        figure.savefig(out, dpi=120)
-    except OSError as error:
-        raise HolderGymError(f"cannot write {out}: {error.strerror}") from None
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=120, format=out.suffix.removeprefix("."))
+    return picture.getvalue()
 
 
 def _points(records: Sequence[dict[str, float]], metric: str) -> list[tuple[int, float]]:

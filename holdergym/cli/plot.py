@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from .output import write_output
 from .paths import OUTPUT, PATH
 from .terminal import echo
 
@@ -18,8 +19,8 @@ def command(run: Path, out: Path | None) -> None:
     Example:
       holdergym plot DIR
     """
-    from ..training.plotting import plot_run
+    from ..training.plotting import picture_of
 
     picture = out or run / "curves.png"
-    plot_run(run, picture)
+    write_output(picture, picture_of(run, picture))
     echo(f"curves: {picture}")
