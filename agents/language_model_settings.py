@@ -70,5 +70,7 @@ CIRCUMSTANCES = (
     "backend.requests_per_minute",
     "backend.retries",
     "backend.start_s",
+    "backend.python",
+    "backend.environment",
     "timeout_s",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..envs.errors import ConfigError
 from ..envs.settings import as_toml, digest
 from .backends.backend import Backend, Sampling
-from .backends.settings import OpenAISettings, TransformersSettings, VllmSettings
+from .backends.settings import OpenAISettings, TransformersSettings, VllmServerSettings, VllmSettings
 from .chat_format import ChatFormat
 from .checkpoints import Checkpoint, find_checkpoint
 from .composing import Composer, MessageComposer, TokenComposer, Viewer
@@ -156,6 +156,11 @@ def _backend(
             from .backends.vllm_backend import open_vllm
 
             return partial(open_vllm, checkpoint.folder, engine, tokenizer)
+        case VllmServerSettings() as started:
+            from .backends.vllm_server import open_vllm_server, require_vllm
+
+            require_vllm(started)  # what is missing is said before anything is begun
+            return partial(open_vllm_server, checkpoint.folder, started, tokenizer)
         case OpenAISettings() as server:
             return _server(server, settings.model, sends_tokens=True)
 

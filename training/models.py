@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..agents.backends.settings import VllmSettings
+from ..agents.backends.settings import VllmServerSettings, VllmSettings
 from ..agents.language_model_settings import LanguageModelSettings
 from ..envs.errors import ConfigError
 from .config import TrainConfig, as_policy, explorer_temperature
@@ -43,9 +43,9 @@ def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[M
     Raises:
         HolderGymError: If one cannot be loaded, or they do not fit together.
     """
-    if processes.count > 1 and isinstance(config.agent.backend, VllmSettings):
+    if processes.count > 1 and isinstance(config.agent.backend, VllmSettings | VllmServerSettings):
         raise ConfigError(
-            "vLLM is not tried with several processes, each of which would start an engine: set agent.backend.name to "
+            "vLLM is not tried with several processes, each of which would start one: set agent.backend.name to "
             "transformers, or start one process"
         )
     with ExitStack() as opened:

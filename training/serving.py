@@ -1,4 +1,4 @@
-"""What computes a policy's rollouts: the trainer's own model, or a vLLM engine that gets its weights."""
+"""What computes a policy's rollouts: the trainer's own model, or a vLLM engine or server that gets its weights."""
 
 import tempfile
 from collections.abc import Callable
@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from safetensors import SafetensorError
 
 from ..agents.backends.backend import Backend, BackendError
-from ..agents.backends.settings import BackendSettings, OpenAISettings, TransformersSettings, VllmSettings
+from ..agents.backends.settings import (
+    BackendSettings,
+    OpenAISettings,
+    TransformersSettings,
+    VllmServerSettings,
+    VllmSettings,
+)
 from ..agents.backends.transformers_backend import TransformersBackend
-from ..agents.backends.vllm_backend import VllmBackend, open_vllm
+from ..agents.backends.vllm_backend import open_vllm
 from ..agents.checkpoints import Checkpoint
 from ..envs.errors import ConfigError, HolderGymError
 from .probe import Difference, Probe
@@ -25,6 +31,10 @@ FLOAT32_LARGEST = 1e-3
 # not of the same model. An update of a usual size is smaller than that and cannot be told from rounding.
 SIXTEEN_BITS_MEAN = 0.05
 _PROBE_SECONDS = 600.0
+
+
+TrainingSettings = TransformersSettings | VllmSettings | VllmServerSettings
+"""Settings of the back ends that can be given weights."""
 
 
 class ServingError(HolderGymError):
@@ -92,14 +102,30 @@ class SharedModel:
         self.backend.close()
 
 
-class VllmEngine:
-    """A vLLM engine plays. It is started with the weights that training begins with, and gets those of each update.
+class TakesWeights(Backend, Protocol):
+    """A back end that can go on with other weights of the same model."""
 
-    The weights go through files, as the engine's workers are processes of their own: set TMPDIR to a file system in
-    memory if the disk is slow. Every time, and once at the start, the engine's log-probabilities of a few tokens are
-    compared with the trainer's own. Tried with vLLM's build for CPUs; how a GPU's workers take weights is said in
-    ``agents/backends/vllm_weights.py``. Trainer and engine share a GPU: leave room with
-    ``agent.backend.engine.gpu_memory_utilization``.
+    @property
+    def context_length(self) -> int:
+        """Most tokens of prompt and response."""
+
+    @property
+    def dtype(self) -> str:
+        """Form of the numbers, as in the settings."""
+
+    def take_weights(self, folder: Path, timeout_s: float) -> None:
+        """Goes on with the weights of an ordinary checkpoint, and forgets what was computed before."""
+
+
+class VllmEngine:
+    """A vLLM engine plays, in this process or behind a server of its own.
+
+    It is started with the weights that training begins with, and gets those of each update. They go through files, as
+    the engine's workers are processes of their own: set TMPDIR to a file system in memory if the disk is slow. Every
+    time, and once at the start, the engine's log-probabilities of a few tokens are compared with the trainer's own.
+    Tried with vLLM's build for CPUs; how a GPU's workers take weights is said in ``agents/backends/vllm_weights.py``.
+    Trainer and engine share a GPU, so leave room with ``agent.backend.engine.gpu_memory_utilization``; a server gets
+    another with ``agent.backend.environment.CUDA_VISIBLE_DEVICES``.
 
     Args:
         trained: The policy.
@@ -109,17 +135,15 @@ class VllmEngine:
         HolderGymError: If the engine does not start, or computes another model than the trainer does.
     """
 
-    def __init__(self, trained: Trained, settings: VllmSettings) -> None:
+    def __init__(self, trained: Trained, settings: VllmSettings | VllmServerSettings) -> None:
         self._trained = trained
         self._settings = settings
         self._scorer = Scorer(trained.model)
-        self.backend: VllmBackend = open_vllm(
-            trained.checkpoint.folder, settings, trained.tokenizer, takes_weights=True
-        )
+        self.backend: TakesWeights = _open_vllm(trained, settings)
         self._probe = Probe(len(trained.tokenizer), self.backend.context_length, _PROBE_SECONDS)
         try:
             self.check()
-        except HolderGymError:
+        except BaseException:  # also Ctrl-C
             self.close()
             raise
 
@@ -166,20 +190,25 @@ class VllmEngine:
         self.backend.close()
 
 
-def require_serving(settings: BackendSettings) -> TransformersSettings | VllmSettings:
-    """Refuses a back end that cannot be given weights.
+def require_serving(settings: BackendSettings) -> TrainingSettings:
+    """Refuses a back end that cannot be given weights, or cannot be started.
 
     Raises:
-        ConfigError: If it is a server.
+        ConfigError: If it is a server that was started elsewhere, or there is no vLLM to start one.
     """
     if isinstance(settings, OpenAISettings):
         raise ConfigError(
-            "a server cannot be given the weights that are trained: set agent.backend.name to transformers or vllm"
+            "a server that was started elsewhere cannot be given the weights that are trained: set agent.backend.name "
+            "to transformers, vllm, or vllm_server, which starts one"
         )
+    if isinstance(settings, VllmServerSettings):
+        from ..agents.backends.vllm_server import require_vllm
+
+        require_vllm(settings)
     return settings
 
 
-def open_serving(trained: Trained, settings: TransformersSettings | VllmSettings, in_flight: int) -> Serving:
+def open_serving(trained: Trained, settings: TrainingSettings, in_flight: int) -> Serving:
     """Opens what computes the rollouts of a policy.
 
     Args:
@@ -190,6 +219,15 @@ def open_serving(trained: Trained, settings: TransformersSettings | VllmSettings
     Raises:
         HolderGymError: If it cannot be opened, or computes another model than the trainer does.
     """
+    if isinstance(settings, TransformersSettings):
+        return SharedModel(trained, settings, in_flight)
+    return VllmEngine(trained, settings)
+
+
+def _open_vllm(trained: Trained, settings: VllmSettings | VllmServerSettings) -> TakesWeights:
+    folder, tokenizer = trained.checkpoint.folder, trained.tokenizer
     if isinstance(settings, VllmSettings):
-        return VllmEngine(trained, settings)
-    return SharedModel(trained, settings, in_flight)
+        return open_vllm(folder, settings, tokenizer, takes_weights=True)
+    from ..agents.backends.vllm_server import open_vllm_server
+
+    return open_vllm_server(folder, settings, tokenizer)

@@ -1,4 +1,4 @@
-"""What computes a language model: one interface, three back ends, each loaded on first use."""
+"""What computes a language model: one interface, four back ends, each loaded on first use."""
 
 import importlib
 from typing import TYPE_CHECKING
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
         TokenPrompt,
     )
     from .openai_backend import OpenAIBackend
-    from .settings import OpenAISettings, TransformersSettings, VllmSettings
+    from .settings import OpenAISettings, TransformersSettings, VllmServerSettings, VllmSettings
     from .transformers_backend import TransformersBackend
     from .vllm_backend import VllmBackend, open_vllm
+    from .vllm_server import VllmServerBackend, open_vllm_server
 
 __all__ = [
     "Backend",
@@ -39,8 +40,11 @@ __all__ = [
     "TransformersBackend",
     "TransformersSettings",
     "VllmBackend",
+    "VllmServerBackend",
+    "VllmServerSettings",
     "VllmSettings",
     "open_vllm",
+    "open_vllm_server",
 ]
 
 _LAZY = {
@@ -60,8 +64,11 @@ _LAZY = {
     "TransformersBackend": ".transformers_backend",
     "TransformersSettings": ".settings",
     "VllmBackend": ".vllm_backend",
+    "VllmServerBackend": ".vllm_server",
+    "VllmServerSettings": ".settings",
     "VllmSettings": ".settings",
     "open_vllm": ".vllm_backend",
+    "open_vllm_server": ".vllm_server",
 }
 
 

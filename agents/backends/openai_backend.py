@@ -6,6 +6,7 @@ import os
 import random
 from concurrent.futures import Future
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 
 from ...envs.errors import MissingExtraError, nearest
@@ -69,17 +70,18 @@ class OpenAIBackend:
     Args:
         settings: Where it is and how it is to be treated.
         model: The model there.
+        socket: The socket that the server listens at, where it does not listen at a port.
 
     Attributes:
         context_length: Most tokens of prompt and response, where the server tells.
     """
 
-    def __init__(self, settings: OpenAISettings, model: Model) -> None:
+    def __init__(self, settings: OpenAISettings, model: Model, socket: Path | None = None) -> None:
         self.context_length = model.context_length
         self._settings = settings
         self._model = model
         self._key = _key(settings)
-        self._client = _client(settings)
+        self._client = _client(settings, socket)
         self._room = asyncio.Semaphore(settings.concurrency)
         self._state = _State()
         self._loop = LoopThread("language-model-server", self._client.aclose)
@@ -152,13 +154,14 @@ class OpenAIBackend:
         await asyncio.sleep(start - monotonic())
 
 
-def find_model(settings: OpenAISettings, model: str, *, sends_tokens: bool) -> Model:
+def find_model(settings: OpenAISettings, model: str, *, sends_tokens: bool, socket: Path | None = None) -> Model:
     """Asks the server what it serves.
 
     Args:
         settings: Where it is.
         model: The model as the user named it.
         sends_tokens: Whether prompts are sent as tokens, so that ``model`` is a name here and not there.
+        socket: As for ``OpenAIBackend``.
 
     Raises:
         ModelError: If the server cannot be reached, does not serve the model, or several where none is named; or if
@@ -170,17 +173,17 @@ def find_model(settings: OpenAISettings, model: str, *, sends_tokens: bool) -> M
             f"into the environment variable {settings.api_key_env}"
         )
     wanted = settings.served_model or (None if sends_tokens else model)
-    found = _choose(_list_models(settings), wanted, settings.base_url)
+    found = _choose(_list_models(settings, socket), wanted, settings.base_url)
     lengths = [length for length in (found.context_length, settings.max_context) if length is not None]
     return found._replace(context_length=min(lengths, default=None))
 
 
-def _list_models(settings: OpenAISettings) -> list[Model]:
+def _list_models(settings: OpenAISettings, socket: Path | None) -> list[Model]:
     """The models of a server; none if it does not list them."""
     url, key = settings.base_url, _key(settings)
     loop = LoopThread("language-model-server")
     try:
-        status, text = loop.submit(_probe(settings)).result()
+        status, text = loop.submit(_probe(settings, socket)).result()
     except (httpx2.RequestError, httpx2.InvalidURL) as error:
         raise ModelError(
             f"cannot reach a server at {url} ({_said(error, key)}): start it, or set agent.backend.base_url"
@@ -207,9 +210,13 @@ def _list_models(settings: OpenAISettings) -> list[Model]:
         raise ModelError(f"{url} is not an OpenAI-compatible server: to GET /models, {error}") from None
 
 
-async def _probe(settings: OpenAISettings) -> tuple[int, bytes]:
+async def _probe(settings: OpenAISettings, socket: Path | None) -> tuple[int, bytes]:
     """Status and body of the list of models, within a time and a size."""
-    async with asyncio.timeout(_PROBE_SECONDS), _client(settings) as client, client.stream("GET", "models") as response:
+    async with (
+        asyncio.timeout(_PROBE_SECONDS),
+        _client(settings, socket) as client,
+        client.stream("GET", "models") as response,
+    ):
         return response.status_code, await _read(response, _PROBE_BYTES)
 
 
@@ -229,11 +236,15 @@ def _choose(models: list[Model], wanted: str | None, url: str) -> Model:
     raise ModelError(f"{url} does not serve {wanted!r}{nearest(wanted, [model.id for model in models])}")
 
 
-def _client(settings: OpenAISettings) -> httpx2.AsyncClient:
+def _client(settings: OpenAISettings, socket: Path | None) -> httpx2.AsyncClient:
     limits = httpx2.Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency)
     # The whole request has a time limit of its own; a long response may be silent for as long as that.
     timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
-    return httpx2.AsyncClient(base_url=settings.base_url, headers=_headers(settings), limits=limits, timeout=timeout)
+    # A transport of one's own also leaves proxies aside, which the environment may name.
+    transport = None if socket is None else httpx2.AsyncHTTPTransport(uds=str(socket), limits=limits)
+    return httpx2.AsyncClient(
+        base_url=settings.base_url, headers=_headers(settings), limits=limits, timeout=timeout, transport=transport
+    )
 
 
 def _headers(settings: OpenAISettings) -> dict[str, str]:

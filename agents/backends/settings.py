@@ -7,6 +7,7 @@ from pydantic import Field
 
 Positive = Annotated[int, Field(ge=1)]
 EngineArgument = bool | int | float | str
+Variable = int | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,33 @@ class VllmSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VllmServerSettings:
+    """A vLLM server that is started for the run and ends with it, in an environment of its own if you like.
+
+    Nobody else can reach it: it listens at a socket in a folder of the user's.
+
+    Attributes:
+        python: Interpreter of the environment in which vLLM is installed, for example ``.venv-vllm/bin/python``;
+            None takes the one that runs this.
+        environment: Environment variables of the server alone, for example ``CUDA_VISIBLE_DEVICES``.
+        dtype: As for transformers.
+        tensor_parallel_size: Number of GPUs that share the model.
+        max_context: Most tokens of prompt and response, where that is to be fewer than the model reads.
+        start_s: Seconds that the server may take to start, and to take the weights of an update.
+        engine: Any further options of ``vllm serve`` by their names, for example ``gpu_memory_utilization``.
+    """
+
+    name: Literal["vllm_server"] = "vllm_server"
+    python: str | None = None
+    environment: dict[str, Variable] = field(default_factory=dict)
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    tensor_parallel_size: Positive = 1
+    max_context: Positive | None = None
+    start_s: Annotated[float, Field(gt=0)] = 1800.0
+    engine: dict[str, EngineArgument] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAISettings:
     """Any server that speaks like OpenAI's: ``vllm serve``, SGLang, llama.cpp, a hosted API.
 
@@ -77,4 +105,18 @@ class OpenAISettings:
     max_context: Positive | None = None
 
 
-BackendSettings = TransformersSettings | VllmSettings | OpenAISettings
+BackendSettings = TransformersSettings | VllmSettings | VllmServerSettings | OpenAISettings
+
+
+def engine_arguments(settings: VllmSettings | VllmServerSettings) -> dict[str, EngineArgument]:
+    """What vLLM is told of its engine, by the names of its own arguments; the user's ``engine`` has the last word."""
+    arguments: dict[str, EngineArgument] = {
+        "dtype": settings.dtype,
+        "tensor_parallel_size": settings.tensor_parallel_size,
+        "disable_log_stats": True,
+        # Before temperature and truncation, as with the other back ends.
+        "logprobs_mode": "raw_logprobs",
+    }
+    if settings.max_context is not None:
+        arguments["max_model_len"] = settings.max_context
+    return arguments | settings.engine

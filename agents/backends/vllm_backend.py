@@ -19,8 +19,9 @@ from ..usage import Usage
 from .backend import BackendError, BackendTimeout, ContextOverflow, Generation, Request, TokenPrompt
 from .finishing import finish_from
 from .loop_thread import LoopThread
-from .settings import EngineArgument, VllmSettings
+from .settings import EngineArgument, VllmSettings, engine_arguments
 from .stopping import Decode, before_stop, decode_with
+from .vllm_launcher import for_cpu
 from .vllm_weights import EXTENSION
 
 if TYPE_CHECKING:
@@ -264,21 +265,8 @@ async def _made(arguments: object) -> "AsyncLLM":
 def _arguments(settings: VllmSettings) -> dict[str, EngineArgument]:
     from vllm.platforms import current_platform
 
-    arguments: dict[str, EngineArgument] = {
-        "dtype": settings.dtype,
-        "tensor_parallel_size": settings.tensor_parallel_size,
-        "disable_log_stats": True,
-        # Before temperature and truncation, as with the other back ends.
-        "logprobs_mode": "raw_logprobs",
-    }
-    if current_platform.is_cpu():
-        # As everywhere on a CPU, shorter numbers are many times slower. Compiling takes longer than most runs.
-        arguments["enforce_eager"] = True
-        if settings.dtype == "auto":
-            arguments["dtype"] = "float32"
-    if settings.max_context is not None:
-        arguments["max_model_len"] = settings.max_context
-    return arguments | settings.engine
+    arguments = engine_arguments(settings)
+    return for_cpu(arguments) if current_platform.is_cpu() else arguments
 
 
 def _parameters(request: Request, room: int) -> "SamplingParams":

@@ -1,4 +1,8 @@
-"""Other weights for an engine that runs: what vLLM's workers are taught for it."""
+"""Other weights for an engine that runs: what vLLM's workers are taught for it.
+
+A server's workers import a copy of this file by itself, in an environment that need not have holdergym: nothing else of
+the package may be imported here.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,6 +25,11 @@ class _Runner(Protocol):
     def get_model(self) -> _Model: ...
 
 
+class _Configuration(Protocol):
+    @property
+    def dtype(self) -> object: ...
+
+
 class TakesWeights:
     """Methods that vLLM adds to the workers of an engine, in whatever process they run.
 
@@ -31,6 +40,11 @@ class TakesWeights:
     """
 
     model_runner: _Runner
+    model_config: _Configuration
+
+    def holdergym_dtype(self) -> str:
+        """Form of the numbers that the engine computes with, for example ``float32``."""
+        return str(self.model_config.dtype).removeprefix("torch.")
 
     def holdergym_take_weights(self, folder: str) -> None:
         """Takes the weights of an ordinary checkpoint of the same model.

@@ -34,7 +34,9 @@ from .terminal import echo
 @click.option("--samples", type=int, help="Times that each task is played. [default: 1]")
 @click.option("--seed", type=int, help="Seed of the run. [default: 0]")
 @click.option("--model", help="A language model plays: smollm2-135m, a folder, a hub id, or its name at a server.")
-@click.option("--backend", help="What computes the model: transformers, vllm or openai. [default: transformers]")
+@click.option(
+    "--backend", help="What computes the model: transformers, vllm, vllm_server or openai. [default: transformers]"
+)
 @click.option("--prompt", help="What it reads: chat, window, react, free, or a file. [default: chat]")
 @click.option("--workers", type=int, help="Environments played at once. [default: 16 for a language model, else 1]")
 @click.option("--out", type=PATH_TEXT, help="Run folder to write.")

@@ -83,7 +83,10 @@ def test_what_a_room_offers_is_there_and_known_to_type_checkers(room: str) -> No
         try:
             assert getattr(module, name).__name__ == name
         except (ModuleNotFoundError, MissingExtraError):
-            assert name in {"OpenAIBackend", "TransformersBackend", "VllmBackend", "open_vllm"}
+            assert name in {
+                *("OpenAIBackend", "TransformersBackend", "VllmBackend", "VllmServerBackend"),
+                *("open_vllm", "open_vllm_server"),
+            }
         except AttributeError:
             assert name in {"PROTOCOLS", "AgentSettings"}  # not a class or a function
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

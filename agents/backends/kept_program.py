@@ -1,0 +1,104 @@
+"""A program that runs beside this process, and never longer than it."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import keeper
+
+# The keeper gives the program and what it has started 13 seconds.
+_END_SECONDS = 20.0
+_LOOK_SECONDS = 0.05
+_LOG_BYTES = 1 << 16
+_SHOWN = 300
+_ERROR = re.compile(r"\b\w*(?:Error|Exception|Interrupt|Exit)\b:|\berror:")
+# Says only that there is an error above.
+_ELSEWHERE = "See root cause above"
+
+
+class KeptProgram:
+    """A program and its keeper, which ends it and all that it has started when this process ends, even by kill -9.
+
+    Nobody else's process is ever signalled: the program's process group has the number of the keeper, and no other
+    group can have it before ``close``.
+
+    Args:
+        command: The program and its arguments.
+        environment: Its environment variables.
+        folder: Where it works.
+        log: File that gets all its output.
+
+    Raises:
+        OSError: If the keeper cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path) -> None:
+        self._log = log
+        self._closing = threading.Lock()
+        with log.open("ab") as output:
+            self._keeper: subprocess.Popen[bytes] | None = subprocess.Popen(
+                [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), *command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def ended(self) -> bool:
+        """Whether the program has ended, or was closed."""
+        found = self._keeper
+        # The keeper says it at once, and waits for what the program has started before it ends itself.
+        return found is None or _has_ended(found.pid) or any(map(_is_ending, self._last_lines()))
+
+    def why(self) -> str:
+        """What the program said last, as far as it explains its end, on one line."""
+        lines = self._last_lines()
+        ending = next((line.removeprefix(keeper.ENDED) for line in lines if _is_ending(line)), "")
+        own = [line for line in lines if not _is_ending(line)]
+        errors = [line for line in own if _ERROR.search(line) and _ELSEWHERE not in line]
+        said = (errors or own or ["it says nothing"])[-1][:_SHOWN]
+        return f"{ending}: {said}" if ending else said
+
+    def close(self) -> None:
+        """Ends the program. Closing again does nothing."""
+        with self._closing:
+            found, self._keeper = self._keeper, None
+        if found is None:
+            return
+        assert found.stdin is not None
+        found.stdin.close()
+        end = time.monotonic() + _END_SECONDS
+        while not _has_ended(found.pid) and time.monotonic() < end:
+            time.sleep(_LOOK_SECONDS)
+        # The keeper is not waited for yet: its number, which is that of the group, is still taken.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(found.pid, signal.SIGKILL)
+        found.wait()
+
+    def _last_lines(self) -> list[str]:
+        """The last lines of the output, without empty ones."""
+        try:
+            with self._log.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_BYTES))
+                text = file.read().decode(errors="replace")
+        except OSError:
+            return []
+        return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def _is_ending(line: str) -> bool:
+    return line.startswith(keeper.ENDED)
+
+
+def _has_ended(number: int) -> bool:
+    """Whether a child has ended; it is not waited for, so that its number stays taken."""
+    return os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
