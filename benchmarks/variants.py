@@ -9,10 +9,14 @@ checkpoint of each run, not the best, plays every task of the training panel and
 sampling as in training, which is what the methods optimise.
 
 The table has, for each method, the success rate over all tasks and seeds with its interval, its difference from GRPO
-with interval and p-value, the seeds one by one, the held-out panel, the mean collapse rate, and what the rollouts cost
-as a share of what they would have cost if the policy had sampled all tokens. Intervals are cluster bootstraps over
-tasks and tests are paired permutations over tasks (Holm's correction over all rows): they speak of other tasks, given
-these trained policies. What another seed would give, the column of seeds shows.
+with interval and p-value, the seeds one by one, the held-out panel, and the mean collapse rate. Intervals are cluster
+bootstraps over tasks and tests are paired permutations over tasks (Holm's correction over all rows): they speak of
+other tasks, given these trained policies. What another seed would give, the column of seeds shows.
+
+Its last two columns say what the rollouts cost, in sampled tokens times the weights of the model that sampled them. The
+cost of a token is beside the policy's: less than 1 where a smaller model samples some of them. The cost of all counts
+every token that was sampled in the run, and is beside that of GRPO's run of the same seed, in the mean over the seeds:
+2 where twice as many episodes are played. Scoring and training are in neither.
 
 Everything is gone on with where it was interrupted. ``--table`` writes the table of what there is, and trains nothing.
 """
@@ -38,6 +42,7 @@ from holdergym.training.config import OptimiserSettings, TrainConfig, Validation
 from holdergym.training.method import Method
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.models import open_models
+from holdergym.training.needs import parameters_of_model
 from holdergym.training.playground import open_playground
 from holdergym.training.presets import preset
 from holdergym.training.run import train
@@ -61,6 +66,18 @@ SIZES = {
     "partner": TinySize(layers=3, width=96, heads=4, inner=192),
 }
 TOKENS = 8
+
+
+class Cost(NamedTuple):
+    """What the rollouts of a run cost.
+
+    Attributes:
+        tokens: All sampled tokens.
+        weighed: The same, each times the weights of the model that sampled it as a share of the policy's.
+    """
+
+    tokens: float
+    weighed: float
 
 
 class Score(NamedTuple):
@@ -222,8 +239,8 @@ def _table(options: argparse.Namespace) -> str:
         f"{options.panel}, "
         f"{len(whole[next(iter(whole))][0].train)} training tasks.",
         "",
-        "| method | training tasks | less GRPO | p (Holm) | by seed | held out | ACR | rollout cost |",
-        "|---|---|---|---|---|---|---|---|",
+        "| method | training tasks | less GRPO | p (Holm) | by seed | held out | ACR | cost of a token | of all |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, found in whole.items():
         attempts = _attempts([one.train for one in found])
@@ -238,10 +255,13 @@ def _table(options: argparse.Namespace) -> str:
         lines.append(
             f"| {name} | {sum(rates) / len(rates):.1%} [{interval.low:.1%}, {interval.high:.1%}] | {less} | {p} | "
             f"{', '.join(f'{rate:.1%}' for rate in rates)} | {sum(held) / len(held):.1%} | "
-            f"{_mean(options, name, 'collapsed_groups')} | {_mean(options, name, 'rollout_cost_share')} |"
+            f"{_mean(options, name, 'collapsed_groups')} | {_cost_of_token(options, name)} | "
+            f"{_cost_of_all(options, name)} |"
         )
     missing = [name for name in options.methods if name not in whole]
-    return "\n".join([*lines, *(["", f"Not ended for every seed: {', '.join(missing)}."] if missing else [])]) + "\n"
+    notes = [_note_on_costs(options, list(whole))]
+    notes += [f"Not ended for every seed: {', '.join(missing)}."] if missing else []
+    return "\n".join([*lines, *(line for note in notes for line in ("", note))]) + "\n"
 
 
 def _scores(options: argparse.Namespace, name: str) -> list[Score]:
@@ -270,7 +290,7 @@ def _against(grpo: Sequence[Score], other: Sequence[Score]) -> Paired:
 
 
 def _mean(options: argparse.Namespace, name: str, metric: str) -> str:
-    """Mean of a metric over all rounds and seeds; the cost is 1 where only the policy samples."""
+    """Mean of a metric over all rounds and seeds."""
     if name == "warm start":
         return "-"
     values = [
@@ -279,9 +299,60 @@ def _mean(options: argparse.Namespace, name: str, metric: str) -> str:
         for line in read_metrics(options.out / f"seed-{seed}" / name / "run")
         if line.get(metric) is not None
     ]
-    if not values:
-        return "1.00" if metric == "rollout_cost_share" else "-"
-    return f"{sum(values) / len(values):.2f}"
+    return f"{sum(values) / len(values):.2f}" if values else "-"
+
+
+def _cost(options: argparse.Namespace, name: str, seed: int) -> Cost:
+    """The cost of a run, by its log alone."""
+    tokens = weighed = 0.0
+    for line in read_metrics(options.out / f"seed-{seed}" / name / "run"):
+        if "episodes" not in line:
+            continue  # a validation before the first round
+        if "policy/tokens" in line:
+            sampled = float(line["policy/tokens"]) + float(line.get("explorer/tokens", 0))
+        else:
+            # Runs without an explorer did not always log it. Their episodes are those that did not fail.
+            sampled = float(line["episodes"]) * float(line["turns"]) * float(line["response_tokens"])
+        tokens += sampled
+        weighed += sampled * float(line.get("rollout_cost_share", 1))
+    return Cost(tokens, weighed)
+
+
+def _cost_of_token(options: argparse.Namespace, name: str) -> str:
+    if name == "warm start":
+        return "-"
+    costs = [_cost(options, name, seed) for seed in options.seeds]
+    return f"{sum(one.weighed for one in costs) / sum(one.tokens for one in costs):.2f}"
+
+
+def _cost_of_all(options: argparse.Namespace, name: str) -> str:
+    """Beside GRPO's run of the same seed, in the mean over the seeds."""
+    ended = [(options.out / f"seed-{seed}" / "grpo" / "score.json").is_file() for seed in options.seeds]
+    if name == "warm start" or not all(ended):
+        return "-"
+    return f"{_mean_ratio(options, name):.2f}"
+
+
+def _mean_ratio(options: argparse.Namespace, name: str) -> float:
+    ratios = [_cost(options, name, seed).weighed / _cost(options, "grpo", seed).weighed for seed in options.seeds]
+    return sum(ratios) / len(ratios)
+
+
+def _note_on_costs(options: argparse.Namespace, names: Sequence[str]) -> str:
+    """What the columns of costs mean, and what the partner would have cost that CoDistill-GRPO spares."""
+    note = (
+        "Costs are sampled tokens times the weights of the model that sampled them: of a token beside the policy's, "
+        "and of all tokens beside GRPO's run of the same seed."
+    )
+    folder = options.out / f"seed-{options.seeds[0]}"
+    policy, partner = (parameters_of_model(str(folder / name / "new")) for name in ("policy", "partner"))
+    if policy is None or partner is None or not any("codistill" in name for name in names):
+        return note
+    return (
+        f"{note} CoDistill-GRPO plays with the policy for a partner of {partner / policy:.2f} times its weights: beside "
+        "GRPO of the partner, with as many tokens as GRPO of the policy, divide its cost of all by "
+        f"{partner / policy:.2f}."
+    )
 
 
 def _say(message: str) -> None:
