@@ -349,8 +349,8 @@ def _note_on_costs(options: argparse.Namespace, names: Sequence[str]) -> str:
     if policy is None or partner is None or not any("codistill" in name for name in names):
         return note
     return (
-        f"{note} CoDistill-GRPO plays with the policy for a partner of {partner / policy:.2f} times its weights: beside "
-        "GRPO of the partner, with as many tokens as GRPO of the policy, divide its cost of all by "
+        f"{note} CoDistill-GRPO plays with the policy for a partner of {partner / policy:.2f} times its weights: "
+        "beside GRPO of the partner, with as many tokens as GRPO of the policy, divide its cost of all by "
         f"{partner / policy:.2f}."
     )
 
