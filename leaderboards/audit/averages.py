@@ -7,10 +7,11 @@ from fractions import Fraction
 from ..published.record import Published
 from ..published.statements import AVERAGING, POOLED
 from .book import Book, average, cell, components, name
-from .counts import counts, ulp
+from .counts import counts, is_cut, ulp
 from .finding import ERROR, NOTE, WARNING, Finding
 
 AVERAGE_RULE, AVERAGING_RULE = "average", "averaging"
+TRUNCATED = "truncated, not rounded"
 
 
 def averages(book: Book) -> Iterator[Finding]:
@@ -36,6 +37,9 @@ def averages(book: Book) -> Iterator[Finding]:
             severity = NOTE
         elif twice:
             severity, counted = NOTE, f"{counted}, rounded twice"
+        elif is_cut(low, high, printed.number):
+            # A habit of who prints, not a number that the cells do not give.
+            severity, counted = WARNING, f"{counted}; {TRUNCATED}"
         else:
             severity = ERROR if all(each.problems for each in parts) else WARNING
         yield Finding(AVERAGE_RULE, severity, (cell(printed),), message + counted)

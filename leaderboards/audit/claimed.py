@@ -10,9 +10,9 @@ from ..published.claims import GAIN, ORDER, RELATIVE, VALUE, Claim
 from ..published.layout import DELTA
 from ..published.record import Published
 from ..rate_differences import Part, combined
-from .averages import averages, mean_of, shown
+from .averages import TRUNCATED, averages, mean_of, shown
 from .book import Book, cell, components, name
-from .counts import counts, ulp
+from .counts import counts, is_cut, ulp
 from .finding import ERROR, NOTE, WARNING, Cell, Finding
 
 DELTA_RULE, CLAIM_RULE, RESTS, NOISE, ORDER_RULE = (
@@ -65,15 +65,15 @@ def claimed_gains(book: Book) -> Iterator[Finding]:
             continue
         where = Cell(f"{claim.paper}/claims", claim.row)
         printed = Fraction(claim.value)
-        if claim.kind == VALUE and Fraction(of.number) != printed:
-            yield Finding(
-                CLAIM_RULE, ERROR, (where, cell(of)), f"{claim.text}: {claim.value}, and the table has {of.value}"
-            )
+        half = Fraction(ulp(_decimal(claim))) / 2
+        if claim.kind == VALUE and abs(Fraction(of.number) - printed) > (half if _coarser(claim, of) else 0):
+            cut = _coarser(claim, of) and is_cut(Fraction(of.number), Fraction(of.number), _decimal(claim))
+            message = f"{claim.text}: {claim.value}, and the table has {of.value}" + (f"; {TRUNCATED}" if cut else "")
+            yield Finding(CLAIM_RULE, WARNING if cut else ERROR, (where, cell(of)), message)
         if over is None or over.number is None or claim.kind not in (GAIN, RELATIVE):
             continue
         difference = Fraction(of.number) - Fraction(over.number)
         relative = 100 * difference / Fraction(over.number) if over.number else Fraction(0)
-        half = Fraction(ulp(_decimal(claim))) / 2
         truth = relative if claim.kind == RELATIVE else difference
         if abs(truth - printed) > half:
             found = "points" if claim.kind == RELATIVE else "%"
@@ -81,8 +81,9 @@ def claimed_gains(book: Book) -> Iterator[Finding]:
             message = f"{claim.text}: {claim.value} {claim.unit}, and {of.value} over {over.value} is {shown(truth)}"
             message += " %" if claim.kind == RELATIVE else " points"
             mistaken = abs(other - printed) <= half
-            message += f"; it is {shown(other)} {found}" if mistaken else ""
-            yield Finding(CLAIM_RULE, WARNING if mistaken else ERROR, (where, cell(of), cell(over)), message)
+            cut = is_cut(truth, truth, _decimal(claim))
+            message += f"; it is {shown(other)} {found}" if mistaken else f"; {TRUNCATED}" if cut else ""
+            yield Finding(CLAIM_RULE, WARNING if mistaken or cut else ERROR, (where, cell(of), cell(over)), message)
         elif claim.benchmark == AVERAGE and claim.kind == GAIN and {cell(of), cell(over)} & wrong:
             means = [mean_of(list(components(book.of_row(each.table_id, each.row)))) for each in (of, over)]
             yield Finding(
@@ -146,6 +147,11 @@ def claimed_orders(book: Book) -> Iterator[Finding]:
 
 def _decimal(claim: Claim) -> Decimal:
     return Decimal(claim.value)
+
+
+def _coarser(claim: Claim, result: Published) -> bool:
+    """Whether the text gives fewer digits than the table."""
+    return result.number is not None and ulp(_decimal(claim)) > ulp(result.number)
 
 
 def _same_column(result: Published, delta: Published) -> bool:

@@ -43,6 +43,17 @@ def counts_cut(percent: Decimal, trials: int) -> range:
     return range(first, max(first, min(trials, last) + 1))
 
 
+def is_cut(low: Fraction, high: Fraction, printed: Decimal) -> bool:
+    """Whether a number from ``low`` to ``high`` can be printed so with its further digits cut off, towards 0.
+
+    52.76 as 52.7, and -0.16 as -0.1.
+    """
+    unit, shown = Fraction(ulp(printed)), Fraction(printed)
+    if printed.is_signed():
+        low, high, shown = -high, -low, -shown
+    return low < shown + unit and high >= shown
+
+
 def always_possible(percent: Decimal, trials: int) -> bool:
     """Whether there are so many trials that every percentage with these digits can occur."""
     return trials * Fraction(ulp(percent)) >= 100

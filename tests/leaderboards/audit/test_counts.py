@@ -1,8 +1,9 @@
 import math
-from decimal import ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
 import pytest
-from holdergym.leaderboards.audit.counts import always_possible, common_size, counts, counts_cut, ulp
+from holdergym.leaderboards.audit.counts import always_possible, common_size, counts, counts_cut, is_cut, ulp
 from holdergym.leaderboards.audit.parts import adds_up
 from holdergym.leaderboards.audit.virtual_samples import number_of
 from hypothesis import given
@@ -32,6 +33,21 @@ def test_counts_are_those_of_a_search(tenths: int, trials: int) -> None:
     found = [k for k in range(trials + 1) if rounds_to(k, ROUND_HALF_UP) or rounds_to(k, ROUND_HALF_DOWN)]
     assert list(counts(printed, trials)) == found
     assert list(counts_cut(printed, trials)) == [k for k in range(trials + 1) if rounds_to(k, ROUND_FLOOR)]
+
+
+@given(st.decimals(-100, 100, places=4), st.integers(-1000, 1000))
+def test_a_number_is_cut_where_its_further_digits_are_left_out(exact: Decimal, tenths: int) -> None:
+    printed = (Decimal(tenths) / 10).quantize(TENTH)
+    for number in (exact, printed, printed + Decimal("0.06"), printed - Decimal("0.06")):
+        expected = number.quantize(TENTH, ROUND_DOWN) == printed and number.is_signed() == printed.is_signed()
+        assert is_cut(Fraction(number), Fraction(number), printed) == (expected or number == printed)
+
+
+def test_a_range_is_cut_where_a_part_of_it_is() -> None:
+    assert is_cut(Fraction("52.68"), Fraction("52.71"), Decimal("52.7"))
+    assert is_cut(Fraction("52.79"), Fraction("52.84"), Decimal("52.7"))
+    assert not is_cut(Fraction("52.80"), Fraction("52.84"), Decimal("52.7"))
+    assert not is_cut(Fraction("52.64"), Fraction("52.69"), Decimal("52.7"))
 
 
 def test_digits_and_their_unit() -> None:
