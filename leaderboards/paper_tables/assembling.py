@@ -13,8 +13,12 @@ from ..published.layout import Column, Table
 from ..published.record import Published
 from .measuring import measured_cells
 from .placing import Placed, of_table
-from .records import BEST, SECOND, Measured, PaperTable, Source, TableCell, TableRow
+from .records import BEST, SECOND, PaperTable, Source, TableCell, TableRow
 
+EXACT = (
+    "The paper states no number of problems for its number, or for one that its average is the mean of: the interval "
+    "of the difference takes it as exact, and is narrower than it should be."
+)
 RANKS = "Best published number of a column bold, second underlined"
 _SHOWN = 12
 
@@ -104,14 +108,22 @@ def _row(
         cells.append(TableCell(result, "", measured, tuple(sorted(set(marks)))))
     # An average has the sources of all columns once more.
     provenance = dict.fromkeys(_provenance(source) for measured in ours.values() for source in measured.sources)
+    measured_notes = tuple(notes.number(text) for text in provenance)
     return TableRow(
         name=name,
         group=str(getattr(first, table.rank)) if table.rank not in ("", "all") else "",
         labels=tuple(str(getattr(first, field)) for _, field in table.rows if field != table.rank),
-        cells=tuple(cells),
+        cells=tuple(_exactly(cell, notes) for cell in cells),
         notes=tuple(number for numbers in of_row for number in numbers),
-        measured_notes=tuple(notes.number(text) for text in provenance),
+        measured_notes=measured_notes,
     )
+
+
+def _exactly(cell: TableCell, notes: _Footnotes) -> TableCell:
+    """The cell with a mark at its difference's interval, where that leaves the noise of the published number out."""
+    if cell.measured is None or not cell.measured.published_exact:
+        return cell
+    return replace(cell, difference_notes=(notes.number(EXACT),))
 
 
 def _provenance(source: Source) -> str:
@@ -173,9 +185,8 @@ def _remarks(table: Table, results: Sequence[Published], rows: Sequence[TableRow
         remarks.append(f"Published{'' if whole else ' (' + _counted_rows(of) + ')'}: {source} [{evidence}].")
     if any(not result.found for result in results):
         remarks.append("n/f: the paper has a number there, or should, and it was not found; the footnote says why.")
-    measured = [cell.measured for row in rows for cell in row.cells if cell.measured is not None]
-    if measured:
-        remarks.append(_how_measured(measured))
+    if any(row.has_measured for row in rows):
+        remarks.append(_how_measured())
     return remarks
 
 
@@ -183,12 +194,9 @@ def _counted_rows(rows: Sequence[str]) -> str:
     return rows[0] if len(rows) == 1 else f"{len(rows)} rows"
 
 
-def _how_measured(measured: Sequence[Measured]) -> str:
-    text = (
+def _how_measured() -> str:
+    return (
         f"Measured here: won of played, {LEVEL:.0%} interval (Wilson's where each task was played once, else a "
         "bootstrap of whole tasks), and the difference to the published number with an interval by MOVER for two "
-        "independent samples"
+        "independent samples."
     )
-    if any(each.published_exact for each in measured):
-        text += "; where the paper states no number of problems, its number is taken as exact"
-    return text + "."

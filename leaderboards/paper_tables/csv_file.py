@@ -31,6 +31,7 @@ COLUMNS = (
     "delta_low",
     "delta_high",
     "delta_undefined",
+    "published_taken_as_exact",
     "panel_sha256",
     "config_sha256",
     "agent",
@@ -56,7 +57,9 @@ def _record(table: PaperTable, row: TableRow, column: Column, cell: TableCell) -
     result = next(each.published for each in row.cells if each.published is not None)
     assert result is not None
     published = [str(getattr(cell.published, name)) if cell.published else "" for name in _PUBLISHED]
-    notes = dict.fromkeys([*row.notes, *cell.notes, *(row.measured_notes if cell.measured else ())])
+    notes = dict.fromkeys(
+        [*row.notes, *cell.notes, *(row.measured_notes if cell.measured else ()), *cell.difference_notes]
+    )
     return [
         table.table.id,
         row.name,
@@ -75,7 +78,7 @@ def _record(table: PaperTable, row: TableRow, column: Column, cell: TableCell) -
 
 def _measured(measured: Measured | None) -> list[str]:
     if measured is None:
-        return [""] * 14
+        return [""] * 15
     runs = [source.run for source in measured.sources]
     return [
         _number(measured.value),
@@ -88,6 +91,7 @@ def _measured(measured: Measured | None) -> list[str]:
         _number(measured.delta_interval.low),
         _number(measured.delta_interval.high),
         measured.delta.cause,
+        "yes" if measured.published_exact else "",
         " ".join(run.panel.sha256 for run in runs),
         " ".join(run.manifest.config_sha256 for run in runs),
         " ".join(dict.fromkeys(run.manifest.agent_fingerprint for run in runs)),

@@ -6,7 +6,7 @@ from typing import Final
 from ..comparison_words import point_interval, points
 from ..numbers import interval
 from ..published.record import Published
-from .records import Measured, PaperTable, TableRow
+from .records import Measured, PaperTable, TableCell, TableRow
 
 # What a line holds: a group's name, published numbers, ours, their intervals, and their distance from the published.
 BLOCK, PUBLISHED, OURS, INTERVAL, DELTA = "block", "published", "measured", "interval", "delta"
@@ -111,12 +111,16 @@ def _measured(table: PaperTable, row: TableRow) -> list[Line]:
         Line(
             INTERVAL,
             _labels(table, Shown("95% interval")),
-            tuple(
-                blank if each is None or not each.delta.defined else Shown(point_interval(each.delta_interval))
-                for each in ours
-            ),
+            tuple(_difference_interval(cell) for cell in row.cells),
         ),
     ]
+
+
+def _difference_interval(cell: TableCell) -> Shown:
+    measured = cell.measured
+    if measured is None or not measured.delta.defined:
+        return Shown("")
+    return Shown(point_interval(measured.delta_interval), "", cell.difference_notes)
 
 
 def causes_of(table: PaperTable) -> list[str]:

@@ -69,12 +69,14 @@ class TableCell:
         rank: ``best`` or ``second`` among the published numbers of its column and group; else empty.
         measured: What was measured here; None where there is no run.
         notes: Numbers of the footnotes, from 1.
+        difference_notes: Numbers of those of the interval of the difference.
     """
 
     published: Published | None
     rank: str = ""
     measured: Measured | None = None
     notes: tuple[int, ...] = ()
+    difference_notes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ from holdergym.leaderboards.paper_tables import (
     as_html,
     as_latex,
     as_markdown,
+    as_text,
     paper_table,
     placed_below,
     placed_by,
 )
+from holdergym.leaderboards.paper_tables.assembling import EXACT
 from holdergym.leaderboards.paper_tables.listing import state_of, tables_as_text
 from holdergym.leaderboards.rate_differences import Part, combined
 
@@ -58,6 +60,41 @@ def test_a_drawn_run_fills_the_six_types_and_all(measure, runs) -> None:
     assert f"run {ROW}/valid_seen" in text
     assert "draws of 140" in text
     assert "is the paper's" not in text
+
+
+def test_a_difference_to_a_number_without_a_count_is_marked_in_every_form(measure, runs) -> None:
+    measure(f"{ROW}/valid_seen", won=100, panel=household_panel().draw(128, 7), draw=128, max_steps=50)
+    table = paper_table("holderpo/3", placed_below(runs))
+    cells, _ = cells_of(table, NAME)
+    # The paper says how many games All is of, and not how many each type is of.
+    number = table.footnotes.index(EXACT) + 1
+    assert {name for name, cell in cells.items() if cell.difference_notes == (number,)} == {
+        "Pick", "Look", "Clean", "Heat", "Cool", "PickTwo",
+    }  # fmt: skip
+    assert cells["All"].difference_notes == ()
+    assert not any(cell.difference_notes for row in table.rows if row.name != NAME for cell in row.cells)
+
+    def last_line(text: str) -> str:
+        lines = (line for line in text.splitlines() if "95% interval" in line.replace("\\", ""))
+        return [line for line in lines if "Measured" not in line][-1]
+
+    text, markdown, latex = as_text([table]), as_markdown([table]), as_latex([table])
+    assert last_line(text).count(f"[{number}]") == 6
+    assert last_line(markdown).count(f"<sup>{number}</sup>") == 6
+    assert last_line(latex).count(f"\\textsuperscript{{{number}}}") == 6
+    page = as_html([table])
+    assert page[page.rindex('<tr class="interval">') :].partition("</tr>")[0].count(f"<sup>{number}</sup>") == 6
+    for form in (text, markdown, latex, page):
+        assert " ".join(form.replace("\\", "").split()).count("takes it as exact") == 1
+    rows = {row["benchmark"]: row for row in csv.DictReader(io.StringIO(as_csv([table]))) if row["measured"]}
+    assert {name for name, row in rows.items() if row["published_taken_as_exact"] == "yes"} == set(cells) - {"All"}
+    assert [name for name, row in rows.items() if f"[{number}] {EXACT}" not in row["footnotes"]] == ["All"]
+
+
+def test_a_cell_without_a_difference_has_no_mark(measure, runs) -> None:
+    measure(f"{ROW}/part", won=5, panel=household_panel().limit(12))
+    table = paper_table("holderpo/3", placed_below(runs))
+    assert EXACT not in table.footnotes
 
 
 def test_rows_without_runs_stay_empty(measure, runs) -> None:
