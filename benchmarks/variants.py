@@ -1,17 +1,22 @@
 """Trains a tiny policy by every variant of GRPO, with the same seeds and budget, and writes their table.
 
-    python benchmarks/variants.py --out DIR [--seeds 0 1 2] [--rounds 40] [--methods grpo grpo+avspo ...]
+    python benchmarks/variants.py --out DIR [--study scratchpad] [--seeds 0 1 2] [--methods grpo grpo+avspo ...]
 
-Each seed has a policy of its own, and an explorer and a partner of other sizes for the methods that want them; all
-begin with a warm start on the answers of the built-in arithmetic. From there each method trains for the same number of
-rounds, episodes and optimiser steps (CoDistill-GRPO plays twice as many episodes, as it is defined). The last
-checkpoint of each run, not the best, plays every task of the training panel and of the held-out panel several times,
-sampling as in training, which is what the methods optimise.
+There are two studies. In ``recall`` the policy sees 80 sums and differences again and again, and what is compared is
+how many of these it has learned by heart. In ``scratchpad`` it has been warmed up to answer differences at once and by
+a scratchpad in equal parts, as in the recipe ``quick``, and what is compared is how often it answers problems that it
+has never seen.
+
+Each seed has a policy of its own, and an explorer and a partner of other sizes for the methods that want them. From the
+warm start each method trains for the same number of rounds, episodes and optimiser steps (CoDistill-GRPO plays twice as
+many episodes, as it is defined). The last checkpoint of each run, not the best, plays every task of a panel several
+times, sampling as in training, which is what the methods optimise.
 
 The table has, for each method, the success rate over all tasks and seeds with its interval, its difference from GRPO
-with interval and p-value, the seeds one by one, the held-out panel, and the mean collapse rate. Intervals are cluster
-bootstraps over tasks and tests are paired permutations over tasks (Holm's correction over all rows): they speak of
-other tasks, given these trained policies. What another seed would give, the column of seeds shows.
+with interval and p-value, the seeds one by one, the mean success of the policy's episodes in training, and the mean
+collapse rate. Intervals are cluster bootstraps over tasks and tests are paired permutations over tasks (Holm's
+correction over all rows): they speak of other tasks, given these trained policies. What another seed would give, the
+column of seeds shows.
 
 Its last two columns say what the rollouts cost, in sampled tokens times the weights of the model that sampled them. The
 cost of a token is beside the policy's: less than 1 where a smaller model samples some of them. The cost of all counts
@@ -23,6 +28,7 @@ Everything is gone on with where it was interrupted. ``--table`` writes the tabl
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -47,7 +53,7 @@ from holdergym.training.playground import open_playground
 from holdergym.training.presets import preset
 from holdergym.training.run import train
 from holdergym.training.schedules import Schedule
-from holdergym.training.sft import SftConfig, warm_start
+from holdergym.training.sft import DemonstrationSettings, SftConfig, warm_start
 from holdergym.training.tiny.making import TinySize, make_tiny_policy
 from holdergym.training.variants.s2l import ExplorerMix
 
@@ -60,12 +66,74 @@ METHODS = (
     "holderpo+cov_gaussian+avspo+expo",
     "holderpo+s2l-po+cov_gaussian+expo",
 )
-SIZES = {
-    "policy": TinySize(layers=2, width=64, heads=4, inner=128),
-    "explorer": TinySize(layers=1, width=48, heads=4, inner=96),
-    "partner": TinySize(layers=3, width=96, heads=4, inner=192),
+
+
+class Study(NamedTuple):
+    """What is learned, and how much is played for it.
+
+    Attributes:
+        panel: Tasks that are trained on, and that demonstrations are given of.
+        compared: Tasks on which the methods are compared.
+        demonstrations: What the warm start imitates.
+        sizes: The policy and the other models.
+        warm_rounds, warm_updates: Rounds of the warm start, and optimiser steps of each.
+        max_tokens: Most tokens of an answer.
+        rounds, groups, group_size, updates: As in ``TrainConfig``.
+        samples: Episodes of each task that the last checkpoint plays.
+    """
+
+    panel: str
+    compared: str
+    demonstrations: DemonstrationSettings
+    sizes: Mapping[str, TinySize]
+    warm_rounds: int
+    warm_updates: int
+    max_tokens: int
+    rounds: int
+    groups: int
+    group_size: int
+    updates: int
+    samples: int
+
+
+STUDIES = {
+    "recall": Study(
+        panel="builtin_small_valid",
+        compared="builtin_small_valid",
+        demonstrations=DemonstrationSettings(),
+        sizes={
+            "policy": TinySize(layers=2, width=64, heads=4, inner=128),
+            "explorer": TinySize(layers=1, width=48, heads=4, inner=96),
+            "partner": TinySize(layers=3, width=96, heads=4, inner=192),
+        },
+        warm_rounds=2,
+        warm_updates=60,
+        max_tokens=8,
+        rounds=40,
+        groups=16,
+        group_size=8,
+        updates=4,
+        samples=8,
+    ),
+    "scratchpad": Study(
+        panel="builtin_difference_train",
+        compared="builtin_difference_valid",
+        demonstrations=DemonstrationSettings(agent="scratchpad"),
+        sizes={
+            "policy": TinySize(layers=3, width=96, heads=8, inner=192),
+            "explorer": TinySize(layers=2, width=64, heads=8, inner=128),
+            "partner": TinySize(layers=3, width=128, heads=8, inner=256),
+        },
+        warm_rounds=20,
+        warm_updates=50,
+        max_tokens=32,
+        rounds=10,
+        groups=64,
+        group_size=8,
+        updates=4,
+        samples=4,
+    ),
 }
-TOKENS = 8
 
 
 class Cost(NamedTuple):
@@ -80,11 +148,11 @@ class Cost(NamedTuple):
     weighed: float
 
 
-class Score(NamedTuple):
-    """What the last checkpoint of a run did: by task how often it was played and won, on both panels."""
+Score = Mapping[str, Attempts]
+"""What the last checkpoint of a run did: by task how often it was played and won."""
 
-    train: Mapping[str, Attempts]
-    held_out: Mapping[str, Attempts]
+
+_ADJUSTABLE = ("warm_rounds", "rounds", "groups", "group_size", "updates", "samples")
 
 
 def main() -> None:
@@ -92,7 +160,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     if not options.table:
         for seed in options.seeds:
-            begun = {name: _warm(options, name, seed) for name in SIZES}
+            begun = {name: _warm(options, name, seed) for name in STUDIES[options.study].sizes}
             _score(options, "warm start", seed, begun["policy"])
             for method in options.methods:
                 _run(options, method, seed, begun)
@@ -106,33 +174,33 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
-    parser.add_argument("--panel", default="builtin_small_valid", help="few problems, so that each comes often")
-    parser.add_argument("--held-out", default="builtin_small_train")
-    parser.add_argument("--warm-rounds", type=int, default=2, help="of 60 optimiser steps each")
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--groups", type=int, default=16)
-    parser.add_argument("--group-size", type=int, default=8)
-    parser.add_argument("--updates", type=int, default=4)
+    parser.add_argument("--study", choices=list(STUDIES), default="recall")
     parser.add_argument("--learning-rate", type=float, default=3e-4)
-    parser.add_argument("--samples", type=int, default=8, help="episodes of each task that the last checkpoint plays")
+    for name in _ADJUSTABLE:
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, help="in place of the study's own")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="train nothing")
     options = parser.parse_args()
     options.out = options.out.absolute()
+    for name in _ADJUSTABLE:
+        if getattr(options, name) is None:
+            setattr(options, name, getattr(STUDIES[options.study], name))
     return options
 
 
 def _warm(options: argparse.Namespace, name: str, seed: int) -> Path:
     """The model of this name after its warm start."""
+    study = STUDIES[options.study]
     folder = options.out / f"seed-{seed}" / name
     if not (folder / "new" / "config.json").is_file():
-        make_tiny_policy(folder / "new", "math", size=SIZES[name], seed=seed)
+        make_tiny_policy(folder / "new", "math", size=study.sizes[name], seed=seed)
     config = SftConfig(
         env="math",
-        panel=options.panel,
-        agent=LanguageModelSettings(model=str(folder / "new"), prompt="free", max_tokens=TOKENS),
+        panel=study.panel,
+        agent=LanguageModelSettings(model=str(folder / "new"), prompt="free", max_tokens=study.max_tokens),
+        demonstrations=study.demonstrations,
         rounds=options.warm_rounds,
-        updates=60,
+        updates=study.warm_updates,
         optimiser=OptimiserSettings(learning_rate=4e-3, warmup=20, decay="cosine"),
         validation=ValidationSettings(every=0),
         seed=seed,
@@ -160,8 +228,8 @@ def _run(options: argparse.Namespace, name: str, seed: int, begun: Mapping[str, 
     wanted = {"explorer": isinstance(method.source, ExplorerMix), "partner": method.partner is not None}
     config = TrainConfig(
         env="math",
-        panel=options.panel,
-        agent=_agent(begun["policy"]),
+        panel=STUDIES[options.study].panel,
+        agent=_agent(begun["policy"], STUDIES[options.study]),
         method=method,
         **{model: LanguageModelSettings(model=str(begun[model])) for model in wanted if wanted[model]},
         rounds=options.rounds,
@@ -184,25 +252,22 @@ def _run(options: argparse.Namespace, name: str, seed: int, begun: Mapping[str, 
 
 
 def _score(options: argparse.Namespace, name: str, seed: int, model: Path) -> None:
-    """Plays both panels and writes down which tasks were won, unless that was done before."""
+    """Plays the panel and writes down which tasks were won, unless that was done before."""
     path = options.out / f"seed-{seed}" / name / "score.json"
     if path.is_file():
         return
-    found = Score(
-        _play(model, seed, options.panel, options.samples),
-        _play(model, seed, options.held_out, options.samples),
-    )
+    found = _play(model, seed, STUDIES[options.study], options.samples)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found._asdict()), encoding="utf-8")
-    _say(f"seed {seed}: {name}: {_rate(found.train):.1%} of the training panel")
+    path.write_text(json.dumps(found), encoding="utf-8")
+    _say(f"seed {seed}: {name}: {_rate(found):.1%}")
 
 
-def _play(model: Path, seed: int, panel: str, samples: int) -> dict[str, Attempts]:
-    """How often a model wins each task of a panel, sampling as it was trained."""
+def _play(model: Path, seed: int, study: Study, samples: int) -> dict[str, Attempts]:
+    """How often a model wins each task, sampling as it was trained."""
     config = TrainConfig(
         env="math",
-        panel=panel,
-        agent=_agent(model),
+        panel=study.compared,
+        agent=_agent(model, study),
         method=Method(name="none"),
         seed=seed,
         in_flight=64,
@@ -220,8 +285,8 @@ def _play(model: Path, seed: int, panel: str, samples: int) -> dict[str, Attempt
     return {task: Attempts(samples=samples, won=number) for task, number in won.items()}
 
 
-def _agent(model: Path) -> LanguageModelSettings:
-    return LanguageModelSettings(model=str(model), prompt="free", max_tokens=TOKENS, temperature=1.0)
+def _agent(model: Path, study: Study) -> LanguageModelSettings:
+    return LanguageModelSettings(model=str(model), prompt="free", max_tokens=study.max_tokens, temperature=1.0)
 
 
 def _table(options: argparse.Namespace) -> str:
@@ -233,20 +298,20 @@ def _table(options: argparse.Namespace) -> str:
     compared = {name: _against(whole["grpo"], found) for name, found in whole.items() if "grpo" in whole}
     tested = [name for name, one in compared.items() if name not in ("grpo", "warm start") and one.p.defined]
     adjusted = dict(zip(tested, holm([compared[name].p.value for name in tested]), strict=True))
+    study = STUDIES[options.study]
     lines = [
-        f"{options.rounds} rounds of {options.groups} x {options.group_size} episodes, {options.updates} optimiser "
-        f"steps a round, learning rate {options.learning_rate:g}, seeds {', '.join(map(str, options.seeds))}, "
-        f"{options.panel}, "
-        f"{len(whole[next(iter(whole))][0].train)} training tasks.",
+        f"Trained on `{study.panel}`, compared on `{study.compared}` ({len(whole[next(iter(whole))][0])} tasks, "
+        f"{options.samples} samples each): {options.rounds} rounds of {options.groups} x {options.group_size} "
+        f"episodes, {options.updates} optimiser steps a round, learning rate {options.learning_rate:g}, seeds "
+        f"{', '.join(map(str, options.seeds))}.",
         "",
-        "| method | training tasks | less GRPO | p (Holm) | by seed | held out | ACR | cost of a token | of all |",
+        "| method | success | less GRPO | p (Holm) | by seed | while training | ACR | cost of a token | of all |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, found in whole.items():
-        attempts = _attempts([one.train for one in found])
+        attempts = _attempts(found)
         interval = bootstrap_rate([one.won for one in attempts.values()], [one.samples for one in attempts.values()])
-        rates = [_rate(one.train) for one in found]
-        held = [_rate(one.held_out) for one in found]
+        rates = [_rate(one) for one in found]
         less, p = "", ""
         if name in compared and name != "grpo":
             one = compared[name]
@@ -254,8 +319,8 @@ def _table(options: argparse.Namespace) -> str:
             p = f"{adjusted[name]:.3f}" if name in adjusted else "-"
         lines.append(
             f"| {name} | {sum(rates) / len(rates):.1%} [{interval.low:.1%}, {interval.high:.1%}] | {less} | {p} | "
-            f"{', '.join(f'{rate:.1%}' for rate in rates)} | {sum(held) / len(held):.1%} | "
-            f"{_mean(options, name, 'collapsed_groups')} | {_cost_of_token(options, name)} | "
+            f"{', '.join(f'{rate:.1%}' for rate in rates)} | {_mean(options, name, 'success', '.1%')} | "
+            f"{_mean(options, name, 'collapsed_groups', '.2f')} | {_cost_of_token(options, name)} | "
             f"{_cost_of_all(options, name)} |"
         )
     missing = [name for name in options.methods if name not in whole]
@@ -267,9 +332,7 @@ def _table(options: argparse.Namespace) -> str:
 def _scores(options: argparse.Namespace, name: str) -> list[Score]:
     paths = [options.out / f"seed-{seed}" / name / "score.json" for seed in options.seeds]
     found = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
-    return [
-        Score(*({task: Attempts(*each) for task, each in one[part].items()} for part in Score._fields)) for one in found
-    ]
+    return [{task: Attempts(*each) for task, each in one.items()} for one in found]
 
 
 def _rate(played: Mapping[str, Attempts]) -> float:
@@ -285,21 +348,21 @@ def _attempts(played: Sequence[Mapping[str, Attempts]]) -> dict[str, Attempts]:
 
 
 def _against(grpo: Sequence[Score], other: Sequence[Score]) -> Paired:
-    first, second = _attempts([one.train for one in grpo]), _attempts([one.train for one in other])
+    first, second = _attempts(grpo), _attempts(other)
     return pair(first, second, tasks=len(first))
 
 
-def _mean(options: argparse.Namespace, name: str, metric: str) -> str:
-    """Mean of a metric over all rounds and seeds."""
+def _mean(options: argparse.Namespace, name: str, metric: str, form: str) -> str:
+    """Mean of a metric over all rounds and seeds; rounds that have none are left out."""
     if name == "warm start":
         return "-"
     values = [
         float(line[metric])
         for seed in options.seeds
         for line in read_metrics(options.out / f"seed-{seed}" / name / "run")
-        if line.get(metric) is not None
+        if line.get(metric) is not None and not math.isnan(line[metric])
     ]
-    return f"{sum(values) / len(values):.2f}" if values else "-"
+    return format(sum(values) / len(values), form) if values else "-"
 
 
 def _cost(options: argparse.Namespace, name: str, seed: int) -> Cost:

@@ -21,7 +21,7 @@ def ended(folder: Path, rounds: list[dict[str, float]]) -> None:
     lines = [{"round": number, "collapsed_groups": 0.5, **one} for number, one in enumerate(rounds, start=1)]
     (folder / "run" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     tasks = {f"t{number}": [4, number % 2 * 4] for number in range(12)}
-    (folder / "score.json").write_text(json.dumps({"train": tasks, "held_out": tasks}))
+    (folder / "score.json").write_text(json.dumps(tasks))
 
 
 def table(monkeypatch: pytest.MonkeyPatch, out: Path, *arguments: str) -> dict[str, list[str]]:
@@ -84,8 +84,22 @@ def test_without_grpo_there_is_nothing_to_be_beside(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
-def test_a_short_run_of_methods_with_other_models(tmp_path: Path) -> None:
-    size = ["--rounds", "4", "--groups", "4", "--group-size", "4", "--warm-rounds", "1", "--samples", "1"]
+@pytest.mark.parametrize("study", ["recall", "scratchpad"])
+def test_a_short_run_of_methods_with_other_models(study: str, tmp_path: Path) -> None:
+    size = [
+        "--study",
+        study,
+        "--rounds",
+        "4",
+        "--groups",
+        "4",
+        "--group-size",
+        "4",
+        "--warm-rounds",
+        "1",
+        "--samples",
+        "1",
+    ]
     methods = ["--seeds", "0", "--methods", "grpo", "grpo+s2l-po", "grpo+codistill"]
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--out", str(tmp_path), *size, *methods],
