@@ -1,5 +1,6 @@
 """Makes the agent that is a language model out of its settings."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -208,8 +209,31 @@ def _fingerprint(
 ) -> str:
     """The model, the prompt and the settings, each with the beginning of a hash."""
     model = settings.model if checkpoint is None else f"{checkpoint.name}@{checkpoint.digest[:_SHOWN]}"
-    texts = digest(f"{prompt.digest} {template.text}")
+    texts = _digest_of_texts(prompt, template)
     # What these name is in the hashes already, whatever its path.
     named = ("model", "prompt", "chat_template", "prices")
     rest = digest(as_toml(settings, leave_out=(*CIRCUMSTANCES, *named)))
-    return f"llm {model} prompt {prompt.name}@{texts[:_SHOWN]} settings {rest[:_SHOWN]}"
+    return f"llm {model} prompt {prompt.name}@{texts} settings {rest[:_SHOWN]}"
+
+
+def digest_of_texts(settings: LanguageModelSettings, kind: str) -> str:
+    """The beginning of a hash over the texts of prompt and chat template, as it stands in a fingerprint.
+
+    Args:
+        settings: Prompt and chat template.
+        kind: What is played, ``alfworld`` or ``math``.
+
+    Raises:
+        HolderGymError: If a file cannot be read or used.
+    """
+    return _digest_of_texts(_prompt(settings, kind), _chat_template(settings.chat_template))
+
+
+def digest_in_fingerprint(fingerprint: str) -> str | None:
+    """The same hash out of a fingerprint; None if it is not one of a language model."""
+    found = re.search(rf" prompt .+@([0-9a-f]{{{_SHOWN}}}) settings [0-9a-f]{{{_SHOWN}}}$", fingerprint)
+    return found[1] if found else None
+
+
+def _digest_of_texts(prompt: Prompt, template: _ChatTemplate) -> str:
+    return digest(f"{prompt.digest} {template.text}")[:_SHOWN]

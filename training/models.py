@@ -61,7 +61,8 @@ def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[M
             policy.layers.gather()
         explorer = None
         if config.explorer is not None:
-            found = Explorer(_of_explorer(config), learners[0].policy.tokenizer, config.explorer_samples, config.seed)
+            tokenizer = learners[0].policy.tokenizer
+            found = Explorer(settings_of_explorer(config), tokenizer, config.explorer_samples, config.seed)
             explorer = opened.enter_context(closing(found))
         yield Models(tuple(learners), explorer)
 
@@ -73,8 +74,8 @@ def _of_partner(config: TrainConfig) -> TrainConfig:
     return replace(config, agent=as_policy(config.partner, config.agent), method=method, partner=None)
 
 
-def _of_explorer(config: TrainConfig) -> LanguageModelSettings:
-    """How the explorer plays."""
+def settings_of_explorer(config: TrainConfig) -> LanguageModelSettings:
+    """How the explorer plays: as the policy, but for its model and how its tokens are drawn."""
     assert config.explorer is not None
     settings = as_policy(config.explorer, config.agent)
     temperature = explorer_temperature(config)

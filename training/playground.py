@@ -54,6 +54,11 @@ def open_playground(config: TrainConfig) -> Playground:
     )
 
 
+def most_turns(config: TrainConfig) -> int:
+    """Turns after which an episode ends: actions, or attempts."""
+    return config.max_steps or {"alfworld": _ALFWORLD_STEPS, "math_retry": _ATTEMPTS}.get(config.env, 1)
+
+
 def _open(env: str, panel: str, data: str | None) -> Panel:
     builtin = panel.startswith("builtin_")
     if env == "alfworld":
@@ -70,10 +75,9 @@ def _make(config: TrainConfig, panel: str, data: str | None) -> gymnasium.Env[st
     if config.env == "alfworld":
         from ..envs.alfworld.env import ALFWorldEnv
 
-        return ALFWorldEnv(panel=panel, data=source, max_steps=config.max_steps or _ALFWORLD_STEPS)
+        return ALFWorldEnv(panel=panel, data=source, max_steps=most_turns(config))
     from ..envs.math.env import MathEnv, MathRetryEnv
 
     if config.env == "math":
         return MathEnv(panel=panel, data=source)
-    attempts = config.max_steps or _ATTEMPTS
-    return MathRetryEnv(panel=panel, data=source, rewards=[1.0 / 2**attempt for attempt in range(attempts)])
+    return MathRetryEnv(panel=panel, data=source, rewards=[1.0 / 2**attempt for attempt in range(most_turns(config))])

@@ -24,6 +24,7 @@ from .records import NoRecords, Records, run_records
 from .saving import Checkpoints, Restored, load_learner
 from .trackers import TrackerName, open_trackers, require_trackers
 from .trainer import EachEpisode, Progress, RoundReport, Trainer
+from .variants.stored_sampling import check_stored_episodes
 
 CONFIG = "config.toml"
 
@@ -60,7 +61,7 @@ def train(
             no longer a number.
     """
     config = replace(config, agent=replace(config.agent, temperature=config.agent.temperature or 1.0))
-    for line in without_effect(config.method):
+    for line in (*without_effect(config.method), *check_stored_episodes(config)):
         say(line)
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:

@@ -57,7 +57,7 @@ def test_an_explorer_plays_from_its_evaluation(tiny_checkpoint: Path, tmp_path: 
         f"explorer_samples={tmp_path / 'explored/tokens.npz'}",
     ]
     plan = holdergym(*arguments(tiny_checkpoint, tmp_path / "run", "holderpo+s2l-po", 4), *more, "--plan")
-    assert "plays 25.0% of the episodes, all of them in rounds 1 to 1." in plan
+    assert "plays 25.0% of the episodes, all of them in round 1." in plan
     holdergym(*arguments(tiny_checkpoint, tmp_path / "run", "holderpo+s2l-po", 4), *more)
     lines = numbers(tmp_path / "run")
     assert [line["explorer/episodes"] for line in lines] == [8, 0, 0, 0]

@@ -1,0 +1,143 @@
+"""Whether stored episodes were sampled as the explorer would play, by what the evaluation wrote down beside them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ...agents.language_model_settings import MAX_TOKENS, LanguageModelSettings
+from ...agents.making import digest_in_fingerprint, digest_of_texts
+from ...envs.errors import ConfigError
+from ...envs.files import read_file
+from ...envs.settings import file_layer, resolve
+from ..config import TrainConfig
+from ..models import settings_of_explorer
+from ..playground import most_turns
+
+_CONFIG, _MANIFEST = "config.toml", "manifest.json"
+# What else decides what is read and said; the explorer has it as the policy has.
+_AS_POLICY = ("template_arguments", "history", "admissible", "dialect", "max_episode_tokens", "snap", "unparsable")
+# Where the environments of a training run look for an answer.
+_GRADING = "boxed"
+
+
+class _Evaluation(NamedTuple):
+    """What stands beside the episodes.
+
+    Attributes:
+        values: All settings.
+        agent: Those of the language model that played.
+        texts: Hash of its prompt and chat template; None if it is not known.
+    """
+
+    values: Mapping[str, object]
+    agent: LanguageModelSettings
+    texts: str | None
+
+
+class _Difference(NamedTuple):
+    """A setting in which the episodes differ from what the explorer would play: its name, there and here."""
+
+    name: str
+    there: object
+    here: object
+
+
+def check_stored_episodes(config: TrainConfig) -> list[str]:
+    """Compares the evaluation that ``explorer_samples`` is of with the settings of a run.
+
+    Temperature, top_p, top_k, most tokens and all else that decides what is read and said must be as the explorer would
+    play, and prompt and chat template must have the same texts. The evaluation is known by the config.toml and the
+    manifest.json in the folder of the file.
+
+    Args:
+        config: The settings of the run.
+
+    Returns:
+        What is to be known as the run begins: that nothing could be compared, or that another model is named there.
+
+    Raises:
+        ConfigError: If something differs, or one of the two files is damaged.
+    """
+    samples = config.explorer_samples
+    if samples is None or config.explorer is None or not config.method.needs_explorer:
+        return []
+    own = settings_of_explorer(config)
+    found = _read(samples.parent)
+    if found is None or found.texts is None:
+        tokens = own.max_tokens or MAX_TOKENS[_kind(config)]
+        return [
+            f"explorer_samples is not checked, as no {_CONFIG} and {_MANIFEST} of a language model's evaluation stand "
+            f"beside {samples}: its episodes should be sampled at temperature {own.temperature:g}, top_p "
+            f"{own.top_p:g} and top_k {own.top_k}, with the policy's prompt and at most {tokens} tokens a response"
+        ]
+    for one in _differences(found, own, config):
+        remedy = "let the explorer play the panel again by `holdergym eval` with these settings"
+        if one.name.startswith("explorer.") and (one.name, one.there) != ("explorer.temperature", 0):
+            remedy = f"set {one.name}={one.there}, or {remedy}"
+        raise ConfigError(
+            f"{samples} was played with {one.name.removeprefix('explorer.')} {one.there}, and the explorer of this run "
+            f"has {one.here}: {remedy}"
+        )
+    if found.agent.model != config.explorer.model:
+        return [
+            f"explorer_samples was played by the model {found.agent.model}, and explorer.model is "
+            f"{config.explorer.model}: the tokenizer and the costs are taken from the latter"
+        ]
+    return []
+
+
+def _read(folder: Path) -> _Evaluation | None:
+    """The evaluation in a folder; None if there is none of a language model.
+
+    Raises:
+        ConfigError: If a file is damaged.
+    """
+    if not ((folder / _CONFIG).is_file() and (folder / _MANIFEST).is_file()):
+        return None
+    layer = file_layer(folder / _CONFIG)
+    agent = layer.values.get("agent")
+    if not isinstance(agent, Mapping) or agent.get("name") != "llm":
+        return None
+    settings = resolve(LanguageModelSettings, [layer._replace(values=agent)])
+    try:
+        manifest = json.loads(read_file(folder / _MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        raise ConfigError(f"{folder / _MANIFEST} is damaged, or cannot be read: copy it again") from None
+    fingerprint = manifest.get("agent_fingerprint") if isinstance(manifest, dict) else None
+    texts = digest_in_fingerprint(fingerprint) if isinstance(fingerprint, str) else None
+    return _Evaluation(layer.values, settings, texts)
+
+
+def _differences(found: _Evaluation, own: LanguageModelSettings, config: TrainConfig) -> Iterator[_Difference]:
+    """What differs. The texts come early, as the history is that of the prompt where it is not set."""
+    agent, values, kind = found.agent, found.values, _kind(config)
+    yield from _unless_equal("env", values.get("env", "alfworld"), config.env)
+    yield from _unless_equal("max_steps", values.get("max_steps", most_turns(config)), most_turns(config))
+    grading = values.get("grading")
+    if isinstance(grading, Mapping):
+        yield from _unless_equal("grading.policy", grading.get("policy", _GRADING), _GRADING)
+    texts = digest_of_texts(own, kind)
+    if found.texts != texts:
+        yield _Difference("prompt", _with_texts(agent, found.texts), _with_texts(own, texts))
+    yield from _unless_equal("explorer.temperature", agent.temperature or 0.0, own.temperature)
+    for key in ("top_p", "top_k"):
+        yield from _unless_equal(f"explorer.{key}", getattr(agent, key), getattr(own, key))
+    yield from _unless_equal("max_tokens", agent.max_tokens or MAX_TOKENS[kind], own.max_tokens or MAX_TOKENS[kind])
+    for key in _AS_POLICY:
+        yield from _unless_equal(key, getattr(agent, key), getattr(own, key))
+
+
+def _unless_equal(name: str, there: object, here: object) -> Iterator[_Difference]:
+    if there != here:
+        yield _Difference(name, there, here)
+
+
+def _with_texts(agent: LanguageModelSettings, texts: str | None) -> str:
+    """A prompt and its chat template, and the hash that tells two texts of one name apart."""
+    named = [agent.prompt or "by default", *([agent.chat_template] if agent.chat_template else [])]
+    return f"{' and '.join(named)} (texts {texts})"
+
+
+def _kind(config: TrainConfig) -> Literal["alfworld", "math"]:
+    return "alfworld" if config.env == "alfworld" else "math"
