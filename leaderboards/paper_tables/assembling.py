@@ -7,6 +7,7 @@ from decimal import Decimal
 from ...eval.intervals import LEVEL
 from ..audit import Finding, audit
 from ..audit.book import cell as place_of
+from ..published.benchmarks import AVERAGE
 from ..published.catalogue import find_table
 from ..published.data import results_of
 from ..published.layout import Column, Table
@@ -15,10 +16,9 @@ from .measuring import measured_cells
 from .placing import Placed, of_table
 from .records import BEST, SECOND, PaperTable, Source, TableCell, TableRow
 
-EXACT = (
-    "The paper states no number of problems for its number, or for one that its average is the mean of: the interval "
-    "of the difference takes it as exact, and is narrower than it should be."
-)
+_EXACT = "so the interval of the difference takes its number as exact, and is narrower than it should be."
+EXACT = f"The paper states no number of problems here, {_EXACT}"
+EXACT_AVERAGE = f"The paper does not state the number of problems of each column that it averages over, {_EXACT}"
 RANKS = "Best published number of a column bold, second underlined"
 _SHOWN = 12
 
@@ -113,17 +113,18 @@ def _row(
         name=name,
         group=str(getattr(first, table.rank)) if table.rank not in ("", "all") else "",
         labels=tuple(str(getattr(first, field)) for _, field in table.rows if field != table.rank),
-        cells=tuple(_exactly(cell, notes) for cell in cells),
+        cells=tuple(_with_mark(column, cell, notes) for column, cell in zip(columns, cells, strict=True)),
         notes=tuple(number for numbers in of_row for number in numbers),
         measured_notes=measured_notes,
     )
 
 
-def _exactly(cell: TableCell, notes: _Footnotes) -> TableCell:
+def _with_mark(column: Column, cell: TableCell, notes: _Footnotes) -> TableCell:
     """The cell with a mark at its difference's interval, where that leaves the noise of the published number out."""
     if cell.measured is None or not cell.measured.published_exact:
         return cell
-    return replace(cell, difference_notes=(notes.number(EXACT),))
+    text = EXACT_AVERAGE if column.benchmark == AVERAGE else EXACT
+    return replace(cell, difference_notes=(notes.number(text),))
 
 
 def _provenance(source: Source) -> str:

@@ -69,7 +69,7 @@ def _all(by_paper: dict[str, list[PaperTable]], placed: Sequence[Placed], extra:
         f"<td>{len(tables)}</td><td>{sum(table.table.id in measured for table in tables)}</td></tr>"
         for paper, tables in by_paper.items()
     )
-    head = '<th class="l" scope="col">paper</th><th scope="col">tables</th><th scope="col">with rows measured here</th>'
+    head = '<th class="l" scope="col">paper</th><th scope="col">tables</th><th scope="col">measured here</th>'
     table = f'<table class="plain">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
     body = (
         '<h1>Papers</h1>\n<p class="lead">What papers have published, again in their own layout, with what was '

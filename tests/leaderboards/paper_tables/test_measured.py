@@ -85,7 +85,7 @@ def test_a_difference_to_a_number_without_a_count_is_marked_in_every_form(measur
     page = as_html([table])
     assert page[page.rindex('<tr class="interval">') :].partition("</tr>")[0].count(f"<sup>{number}</sup>") == 6
     for form in (text, markdown, latex, page):
-        assert " ".join(form.replace("\\", "").split()).count("takes it as exact") == 1
+        assert " ".join(form.replace("\\", "").split()).count("takes its number as exact") == 1
     rows = {row["benchmark"]: row for row in csv.DictReader(io.StringIO(as_csv([table]))) if row["measured"]}
     assert {name for name, row in rows.items() if row["published_taken_as_exact"] == "yes"} == set(cells) - {"All"}
     assert [name for name, row in rows.items() if f"[{number}] {EXACT}" not in row["footnotes"]] == ["All"]
