@@ -13,6 +13,7 @@ from .exponents import ConstantExponent, RewardExponent
 from .kl import KLPenalty
 from .method import Method
 from .schedules import Schedule
+from .selection import DropUniformGroups
 from .sources import OnPolicy
 from .variants.avspo import Mode, VirtualSampleAdvantage
 from .variants.codistill import CoDistill, KeepExtremes
@@ -296,8 +297,15 @@ def notes_of(method: Method) -> list[str]:
 
 def without_effect(method: Method) -> list[str]:
     """Settings that do nothing beside others; a run says so as it begins."""
-    powerless = method.kl.scale is not None and method.kl.coefficient == 0
-    return ["kl.scale has no effect: kl.coefficient is 0."] if powerless else []
+    found = (
+        (method.kl.scale is not None and method.kl.coefficient == 0, "kl.scale has no effect: kl.coefficient is 0."),
+        (
+            isinstance(method.selection, DropUniformGroups),
+            "selection.max_rounds has no effect: groups that drop_uniform drops are not replaced by new ones, and a "
+            "round is trained on the others.",
+        ),
+    )
+    return [text for holds, text in found if holds]
 
 
 def identities_of(method: Method) -> list[str]:

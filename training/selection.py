@@ -13,8 +13,12 @@ from .batch import Rollout
 class DropUniformGroups:
     """DAPO's dynamic sampling (arXiv 2503.14476): drops the groups whose verifier rewards are all alike.
 
-    Such a group has no advantage. Whoever rolls out refills the batch with new groups, at most ``max_rounds`` times a
-    batch (the authors' recipe: 10).
+    Such a group has no advantage. The authors refill the batch with new groups; the trainer here does not, so a round
+    is trained on the groups that are left.
+
+    Attributes:
+        max_rounds: How often a batch is refilled at most, in the authors' recipe 10. It is recorded for who refills,
+            and has no effect here.
     """
 
     name: Literal["drop_uniform"] = "drop_uniform"

@@ -119,7 +119,8 @@ def rollout_cost(
         played: All episodes.
         explored: Those of the explorer.
     """
-    theirs, own = [], []
+    theirs: list[Trajectory] = []
+    own: list[Trajectory] = []
     for one in played:
         (theirs if (one.task_id, one.sample) in explored else own).append(one)
     tokens = {"explorer/tokens": tokens_of(theirs), "policy/tokens": tokens_of(own)}

@@ -246,6 +246,9 @@ def test_performance_is_that_of_the_policys_own_episodes() -> None:
     stage = VirtualSampleAdvantage()
     mixed = rollout([[1.0, 0.0, 1.0, 1.0]], explorer=[False, False, True, True])
     assert stage(mixed, {}).state["performance"] == 0.5
+    # The rate is that of the whole group, which is what the advantage compares.
+    apart = rollout([[0.0, 0.0, 1.0, 1.0]], explorer=[False, False, True, True])
+    assert stage(apart, {}).metrics["avspo_acr"].value == 0
     nobody = stage(rollout([[1.0, 0.0]], explorer=[True, True]), {"threshold": 0.4, "performance": 0.7})
     assert nobody.state == {"threshold": 0.4, "performance": 0.7}
 

@@ -15,6 +15,7 @@ from holdergym.training import run as training_run
 from holdergym.training.aggregation import HolderAggregation
 from holdergym.training.composition import VARIANTS, identities_of, notes_of, stages_of
 from holdergym.training.config import TrainConfig
+from holdergym.training.experience import RewardSettings
 from holdergym.training.exponents import ConstantExponent
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.models import open_models
@@ -240,6 +241,29 @@ def test_a_run_says_what_has_no_effect(tiny_checkpoint: Path, tmp_path: Path, mo
     said: list[str] = []
     train(settings(tiny_checkpoint, powerless, rounds=1, out=tmp_path / "run"), say=said.append)
     assert said == ["kl.scale has no effect: kl.coefficient is 0."]
+
+
+def test_a_run_says_that_dropped_groups_are_not_replaced(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_run, "open_playground", lambda config: LETTERS)
+    said: list[str] = []
+    config = settings(tiny_checkpoint, replace(preset("dapo"), reward=None), rounds=1, out=tmp_path / "run")
+    train(config, say=said.append)
+    assert [line.partition(":")[0] for line in said] == ["selection.max_rounds has no effect"]
+    assert read_metrics(tmp_path / "run")[-1]["episodes"] == 12
+
+
+def test_what_reads_correctness_reads_no_other_reward(tiny_checkpoint: Path) -> None:
+    """Success is paid 7 and failure -3: the curriculum, the KL coefficient and the collapse rate see 1 and 0."""
+    method = preset("avspo+expo")
+    plain = settings(tiny_checkpoint, method, rounds=1)
+    paid = replace(plain, rewards=RewardSettings(won=7.0, lost=-3.0))
+    found = [play(config)[0][0] for config in (plain, paid)]
+    assert found[1].metrics["reward"] == pytest.approx(10 * found[0].metrics["success"] - 3)
+    for name in ("success", "kl_coefficient", "avspo_acr", "collapsed_groups", "curriculum/accuracy"):
+        assert found[0].metrics[name] == found[1].metrics[name]
+    assert found[0].progress.stage == found[1].progress.stage
 
 
 def test_names_are_split_where_a_method_ends() -> None:

@@ -2,13 +2,14 @@ import pytest
 import torch
 from holdergym.envs.errors import ConfigError
 from holdergym.training import Context, Layout, Segments
-from holdergym.training.token_weights import TokenWeightInputs
+from holdergym.training.token_weights import TokenWeightInputs, covariance_terms
 from holdergym.training.variants.cov_gaussian import GaussianCovariance
 from torch import Tensor
 
 LOGP = torch.tensor([-0.1, -2.0, -0.5, -0.2, -0.05, -4.0], dtype=torch.float64)
 ADVANTAGE = torch.tensor([1.0, 1, 1, -1, -1, -1], dtype=torch.float64)
 WEIGHTS = [1.097110, 1.196688, 1.297729, 1.152745, 1.068307, 0.187421]
+COVARIANCE = [1.041667, -0.858333, 0.641667, -0.941667, -1.091667, 2.858333]
 # Before they are made 1 on average.
 KERNEL = [0.762900, 0.832144, 0.902405, 0.801587, 0.742871, 0.130327]
 
@@ -27,6 +28,10 @@ def test_the_published_formula_on_six_tokens() -> None:
     assert found.tolist() == pytest.approx(WEIGHTS, abs=1e-6)
     kernel = torch.tensor(KERNEL, dtype=torch.float64)
     assert (found / found[0]).tolist() == pytest.approx((kernel / kernel[0]).tolist(), abs=2e-6)
+    covariance_T = covariance_terms(LOGP, ADVANTAGE)
+    assert covariance_T.tolist() == pytest.approx(COVARIANCE, abs=1e-6)
+    assert covariance_T.std(correction=0).item() == pytest.approx(1.415882, abs=1e-6)
+    assert kernel.tolist() == pytest.approx((-(covariance_T**2) / (2 * 1.415882**2)).exp().tolist(), abs=1e-6)
     # sigma is that of the formula: given by hand it changes nothing.
     assert weights(LOGP, ADVANTAGE, sigma=1.415882).tolist() == pytest.approx(WEIGHTS, abs=1e-6)
 
