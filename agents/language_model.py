@@ -100,6 +100,7 @@ class LanguageModelAgent(Agent):
             AgentError: If the model cannot answer one of them.
             AgentTimeout: If it did not answer one of them in time.
             EpisodeLimit: If one of them has used up its tokens or the model's context.
+            ModelError: If the model would answer nothing else either: no episode of its own, but the end of the run.
         """
         backend = self._opened()
         futures = [backend.submit(self._request(conversation)) for conversation in conversations]

@@ -1,13 +1,15 @@
 """Plays a panel into a run folder: every task and sample exactly once, however often it is interrupted."""
 
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from tqdm import tqdm
 
 from ..agents.agent import episode_seed
+from ..agents.checkpoints import ModelError
 from ..agents.language_model_settings import LanguageModelSettings
 from ..agents.rollout import EpisodeJob, roll_out
 from ..agents.trajectory import Outcome
@@ -41,6 +43,7 @@ def evaluate(
     Raises:
         ConfigError: If ``config.out`` is not set.
         RunError: If the folder cannot be used (see ``RunFolder``); finished episodes are never lost.
+        ModelError: If a server refuses all requests; what was played before is kept.
         HolderGymError: If the games or the agent cannot be loaded.
     """
     if config.out is None:
@@ -65,7 +68,7 @@ def evaluate(
             disable=not progress,
             dynamic_ncols=True,
         )
-        with bar, closing(_play(arena, missing)) as episodes:
+        with bar, _told_to_resume(config.out), closing(_play(arena, missing)) as episodes:
             won = finished = 0
             for episode in episodes:
                 folder.append(episode)
@@ -77,6 +80,15 @@ def evaluate(
     if isinstance(config.agent, LanguageModelSettings):
         write_tokens(run)
     return run
+
+
+@contextmanager
+def _told_to_resume(out: Path) -> Iterator[None]:
+    """Says of a model that answers nothing more, as with a key that is not known, that the run can go on."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{error}; what was played is in {out}, and --resume goes on from there") from None
 
 
 def _play(arena: Arena, slots: Sequence[Slot]) -> Generator[Episode]:

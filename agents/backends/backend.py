@@ -117,6 +117,7 @@ class Backend(Protocol):
             ContextOverflow: If the prompt leaves no room for a response.
             BackendTimeout: If the model did not answer in time.
             BackendError: If the model cannot answer.
+            ModelError: If it would answer no other request either, as a server does that does not know the key.
         """
 
     def close(self) -> None:

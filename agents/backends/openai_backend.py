@@ -39,6 +39,9 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 # behind it, and what proxies have numbers of their own for, such as 520 to 529.
 _PASSING = frozenset({408, 425, 429})
 _FIRST_SERVER_ERROR = 500
+# What every request would be told: a wrong key, an account without credit, an unknown model or path. 403 is among them
+# only until a request was answered: some servers also refuse a single prompt with it.
+_UNAUTHORIZED, _NO_CREDIT, _FORBIDDEN, _NOT_FOUND = 401, 402, 403, 404
 
 
 class _Passing(Exception):
@@ -58,10 +61,12 @@ class _State:
         reachable: Whether the server could be reached last time. While it cannot, requests are tried once only, so
             that a dead server does not cost each episode the time of all retries.
         next_start: Moment before which no request may begin, for the rate limit.
+        answered: Whether a request was answered.
     """
 
     reachable: bool = True
     next_start: float = 0.0
+    answered: bool = False
 
 
 class OpenAIBackend:
@@ -124,7 +129,7 @@ class OpenAIBackend:
                     raise BackendError(f"{self._settings.base_url}{tried}: {failure}") from None
                 await asyncio.sleep(pause)
             else:
-                self._state.reachable = True
+                self._state.reachable = self._state.answered = True
                 return generation
 
     async def _send(self, request: Request) -> Generation:
@@ -144,7 +149,20 @@ class OpenAIBackend:
             raise _Passing(f"status {response.status_code}: {message}", _retry_after(response))
         if is_context_overflow(text):
             raise ContextOverflow(message)
+        advice = self._advice(response.status_code)
+        if advice:
+            raise ModelError(
+                f"{self._settings.base_url} refuses all requests, status {response.status_code}: {message}; {advice}"
+            )
         raise BackendError(f"{self._settings.base_url} refuses the request, status {response.status_code}: {message}")
+
+    def _advice(self, status: int) -> str:
+        """What to do about a status that every request would get; empty for another one."""
+        if status == _NOT_FOUND:
+            return "set agent.backend.served_model to a model that it serves, or agent.backend.base_url"
+        if status in (_UNAUTHORIZED, _NO_CREDIT) or (status == _FORBIDDEN and not self._state.answered):
+            return f"a key is read from the environment variable {self._settings.api_key_env}"
+        return ""
 
     async def _keep_rate(self) -> None:
         if self._settings.requests_per_minute is None:

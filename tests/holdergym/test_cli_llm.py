@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ..agents.backends.misbehaving_server import MisbehavingServer, altered, raw, status
+from ..agents.backends.misbehaving_server import Behaviour, MisbehavingServer, altered, properly, raw, status
 from .test_cli_eval import HOLDERGYM, holdergym, summary_of
 
 pytestmark = [pytest.mark.llm, pytest.mark.slow]
@@ -188,6 +188,36 @@ def test_garbage_and_refusals_in_the_middle_of_a_run(
     assert summary_of(out)["overall"]["errors"] >= 1
     holdergym("eval", "--resume", "--out", out)
     assert summary_of(out)["overall"]["finished"] == 3
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(
+    ("refusal", "words"),
+    [
+        (status(401, "the key was withdrawn"), "status 401: the key was withdrawn; a key is read from"),
+        (status(404, "tiny was unloaded"), "status 404: tiny was unloaded; set agent.backend.served_model"),
+    ],
+)
+def test_a_server_that_refuses_all_requests_ends_the_run_and_costs_nothing(
+    server: MisbehavingServer, tiny_checkpoint: Path, tmp_path: Path, refusal: Behaviour, words: str, workers: int
+) -> None:
+    needs_client()
+    out = tmp_path / "run"
+    server.book.planned.extend([properly] * 15 + [refusal] * 100)
+    arguments = [*served(server, tiny_checkpoint), "--limit", "12", "--workers", str(workers), "--out", str(out)]
+    said = holdergym("eval", *arguments, code=2)
+    (line,) = [line for line in said.splitlines() if line.startswith("holdergym")]
+    assert words in line
+    assert line.endswith(f"what was played is in {out}, and --resume goes on from there")
+    assert "Traceback" not in said
+    assert len(server.book.received) <= 15 + workers  # not once an episode
+    kept = (out / "episodes.jsonl").read_text().splitlines()
+    assert 1 <= len(kept) <= 15 // 4 + workers
+    assert "error" not in outcomes(out)
+    server.book.planned.clear()
+    holdergym("eval", "--resume", "--out", out)
+    assert summary_of(out)["overall"]["finished"] == 12
+    assert (out / "episodes.jsonl").read_text().splitlines()[: len(kept)] == kept
 
 
 @pytest.mark.parametrize(

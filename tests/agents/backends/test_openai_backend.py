@@ -156,12 +156,8 @@ def test_the_pause_grows_and_is_spread() -> None:
     ("behave", "words"),
     [
         (status(400, "temperature must be\nnon-negative"), "status 400: temperature must be non-negative"),
-        (status(401, "invalid key"), "status 401: invalid key"),
-        (status(403, "no"), "status 403: no"),
-        (status(404, "The model `tiny` does not exist."), "status 404: The model `tiny` does not exist."),
         (raw(b"", 422), "status 422: it says nothing"),
         (raw(b"<html>\n\n<b>Moved</b>", 301), "status 301: <html> <b>Moved</b>"),
-        (raw(b'{"detail": "no such route"}', 404), "no such route"),
         (altered(finish_reason="content_filter"), "content filter has kept the response back"),
     ],
 )
@@ -176,6 +172,41 @@ def test_what_stays_wrong_is_not_tried_again(
         assert words in str(caught.value)
         assert len(server.book.received) == 1
         assert backend.submit(_tokens()).result(WAIT_S).text == "go"
+
+
+@pytest.mark.parametrize(
+    ("behave", "words"),
+    [
+        (status(401, "invalid key"), "status 401: invalid key; a key is read from the environment variable MY_KEY"),
+        (status(402, "no credit"), "status 402: no credit; a key is read from"),
+        (status(403, "no"), "status 403: no; a key is read from the environment variable MY_KEY"),
+        (status(404, "no model `tiny`\nhere"), "status 404: no model `tiny` here; set agent.backend.served_model"),
+        (raw(b'{"detail": "no such route"}', 404), "no such route'}; set agent.backend.served_model"),
+    ],
+)
+def test_what_every_request_would_be_told_is_no_matter_of_one(
+    behave: Behaviour, words: str, server: MisbehavingServer, settings: OpenAISettings
+) -> None:
+    server.book.planned.append(behave)
+    with closing(OpenAIBackend(replace(settings, api_key_env="MY_KEY"), MODEL)) as backend:
+        with pytest.raises(ModelError, match="refuses all requests") as caught:
+            backend.submit(_tokens()).result(WAIT_S)
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert len(server.book.received) == 1
+
+
+def test_403_is_a_matter_of_one_request_where_others_are_answered(
+    server: MisbehavingServer, settings: OpenAISettings
+) -> None:
+    with closing(OpenAIBackend(settings, MODEL)) as backend:
+        backend.submit(_tokens()).result(WAIT_S)
+        server.book.planned.append(status(403, "your input was flagged"))
+        with pytest.raises(BackendError, match="status 403: your input was flagged"):
+            backend.submit(_tokens()).result(WAIT_S)
+        server.book.planned.append(status(401, "the key was withdrawn"))
+        with pytest.raises(ModelError, match="the key was withdrawn"):
+            backend.submit(_tokens()).result(WAIT_S)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +302,7 @@ def test_the_key_is_sent_and_never_repeated(
     with closing(OpenAIBackend(settings, MODEL)) as backend:
         for behave in (status(401, f"Incorrect API key: {KEY}"), status(500, f"Bearer {KEY}"), raw(KEY.encode(), 400)):
             server.book.planned.append(behave)
-            with pytest.raises(BackendError, match=r"\*\*\*") as caught:
+            with pytest.raises((BackendError, ModelError), match=r"\*\*\*") as caught:
                 backend.submit(_tokens()).result(WAIT_S)
             assert KEY not in str(caught.value)
     assert {received.headers["Authorization"] for received in server.book.received} == {f"Bearer {KEY}"}
