@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..agents.backends.settings import VllmServerSettings, VllmSettings
+from ..agents.backends.settings import VllmSettings
 from ..agents.language_model_settings import LanguageModelSettings
 from ..envs.errors import ConfigError
 from .config import TrainConfig, as_policy, explorer_temperature
@@ -43,15 +43,15 @@ def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[M
     Raises:
         HolderGymError: If one cannot be loaded, or they do not fit together.
     """
-    if processes.count > 1 and isinstance(config.agent.backend, VllmSettings | VllmServerSettings):
+    if processes.count > 1 and isinstance(config.agent.backend, VllmSettings):
         raise ConfigError(
-            "vLLM is not tried with several processes, each of which would start one: set agent.backend.name to "
-            "transformers, or start one process"
+            "a vLLM engine inside one of several processes would take the launcher's settings for its own: set "
+            "agent.backend.name to vllm_server, which the first process starts for all, or to transformers"
         )
     with ExitStack() as opened:
         learners: list[Learner] = []
         for place, view in enumerate(config.method.views):
-            policy = opened.enter_context(closing(Policy(config if place == 0 else _of_partner(config))))
+            policy = opened.enter_context(closing(Policy(config if place == 0 else _of_partner(config), processes)))
             if place > 0:
                 require_same_tokenizer(learners[0].policy.tokenizer, policy.tokenizer, policy.checkpoint.name)
             processes.begin_alike(policy.trained)

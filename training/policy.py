@@ -1,6 +1,6 @@
 """The policy that is trained: its weights, its reference, and the agent that plays with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -13,11 +13,12 @@ from ..agents.checkpoints import Checkpoint, find_checkpoint
 from ..agents.language_model import LanguageModelAgent
 from ..agents.loading import load_model, load_tokenizer, quiet_transformers
 from ..agents.making import make_language_model
+from ..agents.rollout import EpisodeJob
 from ..envs.errors import ConfigError
 from .config import LoraSettings, TrainConfig
-from .processes import Layers, Processes
+from .processes import ALONE, Layers, Processes
 from .scoring import Scorer, require_plain_head
-from .serving import Trained, open_serving, require_serving
+from .serving import SharedModel, Trained, open_serving, require_serving
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -31,6 +32,7 @@ class Policy:
 
     Args:
         config: The settings.
+        processes: Who shares the work.
 
     Attributes:
         model: The model, with its adapters if there are any.
@@ -44,7 +46,7 @@ class Policy:
         HolderGymError: If it cannot be loaded.
     """
 
-    def __init__(self, config: TrainConfig) -> None:
+    def __init__(self, config: TrainConfig, processes: Processes = ALONE) -> None:
         settings = config.agent
         backend = require_serving(settings.backend)
         self.checkpoint: Checkpoint = find_checkpoint(settings.model, settings.revision)
@@ -72,7 +74,8 @@ class Policy:
         self.updates = 0
         self.layers = Layers()
         trained = Trained(self._inner, self.tokenizer, self.checkpoint, self.save)
-        self._serving = open_serving(trained, backend, config.in_flight)
+        self._serving = open_serving(trained, backend, config.in_flight, processes)
+        self._processes = processes
         self._config = config
         self._agents: dict[tuple[str, bool], LanguageModelAgent] = {}
 
@@ -81,8 +84,14 @@ class Policy:
         """The parameters that are trained."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
+    def share(self, jobs: Sequence[EpisodeJob]) -> list[EpisodeJob]:
+        """The episodes that this process plays: its share, or all or none where one process plays for all."""
+        if isinstance(self._serving, SharedModel):
+            return self._processes.share(jobs)
+        return list(jobs) if self._processes.leads else []
+
     def agent(self, kind: str, *, greedy: bool = False) -> LanguageModelAgent:
-        """The agent that plays with the present weights.
+        """The agent that plays with the present weights, in a process that has episodes to play.
 
         Args:
             kind: ``alfworld`` or ``math``.

@@ -20,6 +20,7 @@ from ..agents.backends.vllm_backend import open_vllm
 from ..agents.checkpoints import Checkpoint
 from ..envs.errors import ConfigError, HolderGymError
 from .probe import Difference, Probe
+from .processes import ALONE, Processes
 from .scoring import Scorer
 
 if TYPE_CHECKING:
@@ -100,6 +101,21 @@ class SharedModel:
     def close(self) -> None:
         """Ends the back end."""
         self.backend.close()
+
+
+class PlayedElsewhere:
+    """Another process of the run has the engine, and lets it play for all."""
+
+    @property
+    def backend(self) -> Backend:
+        """There is none here: nobody asks for it."""
+        raise LookupError("the back end is in the process that leads")
+
+    def update(self) -> None:
+        """The other process sees to it."""
+
+    def close(self) -> None:
+        """The other process sees to it."""
 
 
 class TakesWeights(Backend, Protocol):
@@ -208,19 +224,22 @@ def require_serving(settings: BackendSettings) -> TrainingSettings:
     return settings
 
 
-def open_serving(trained: Trained, settings: TrainingSettings, in_flight: int) -> Serving:
+def open_serving(trained: Trained, settings: TrainingSettings, in_flight: int, processes: Processes = ALONE) -> Serving:
     """Opens what computes the rollouts of a policy.
 
     Args:
         trained: The policy.
         settings: ``agent.backend``.
         in_flight: Most episodes at once.
+        processes: Who shares the work. A server is started by the one that leads, which plays for all.
 
     Raises:
         HolderGymError: If it cannot be opened, or computes another model than the trainer does.
     """
     if isinstance(settings, TransformersSettings):
         return SharedModel(trained, settings, in_flight)
+    if not processes.leads:
+        return PlayedElsewhere()
     return VllmEngine(trained, settings)
 
 

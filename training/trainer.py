@@ -169,19 +169,28 @@ class Trainer:
         self, policy: Policy, make_env: Callable[[], object], jobs: Sequence[EpisodeJob], *, greedy: bool = False
     ) -> dict[Slot, Trajectory]:
         """Lets a policy play, and writes down with which weights it has."""
-        played = self._roll_out(policy.agent(self.playground.kind, greedy=greedy), make_env, jobs)
+        mine = policy.share(jobs)
+        agent = policy.agent(self.playground.kind, greedy=greedy) if mine else None
+        played = self._gathered(agent, make_env, mine)
         return {slot: replace(one, updates=policy.updates) for slot, one in played.items()}
 
     def _roll_out(
         self, agent: Agent, make_env: Callable[[], object], jobs: Sequence[EpisodeJob]
     ) -> dict[Slot, Trajectory]:
-        mine = self._processes.share(jobs)
-        in_flight = max(1, min(self._config.in_flight, len(mine)))
+        """Lets an agent play that every process has."""
+        return self._gathered(agent, make_env, self._processes.share(jobs))
+
+    def _gathered(
+        self, agent: Agent | None, make_env: Callable[[], object], mine: Sequence[EpisodeJob]
+    ) -> dict[Slot, Trajectory]:
+        """Plays the episodes of this process, and returns those of all."""
         played: list[Trajectory] = []
         self._each_episode(0, len(mine))
-        for one in roll_out(mine, agent, make_env, in_flight):  # type: ignore[arg-type]
-            played.append(one)
-            self._each_episode(len(played), len(mine))
+        if agent is not None:
+            in_flight = max(1, min(self._config.in_flight, len(mine)))
+            for one in roll_out(mine, agent, make_env, in_flight):  # type: ignore[arg-type]
+                played.append(one)
+                self._each_episode(len(played), len(mine))
         return {(one.task_id, one.sample): one for share in self._processes.gather(played) for one in share}
 
 

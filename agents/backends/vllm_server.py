@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...envs.errors import ConfigError, MissingExtraError
 from ..checkpoints import ModelError
 from . import vllm_launcher, vllm_weights
-from .backend import BackendError, BackendTimeout, ContextOverflow, Generation, Request
+from .backend import BackendError, BackendTimeout, ContextOverflow, Generation, Request, TokenPrompt
 from .kept_program import KeptProgram
 from .settings import OpenAISettings, VllmServerSettings, engine_arguments
 from .stopping import Decode, before_stop, decode_with
@@ -58,6 +59,13 @@ _OURS = frozenset(
         *("model", "served_model_name", "worker_extension_cls", "return_tokens_as_token_ids"),
         *("host", "port", "uds", "api_key", "root_path", "ssl_keyfile", "ssl_certfile", "middleware"),
         *("api_server_count", "headless", "grpc"),
+    }
+)
+# Variables by which torchrun and accelerate tell a process which of several it is.
+_OF_LAUNCHERS = frozenset(
+    {
+        *("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "ROLE_NAME", "MASTER_ADDR", "MASTER_PORT"),
+        *("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"),
     }
 )
 _EXTENSION_FILE = "holdergym_vllm_weights.py"
@@ -117,6 +125,12 @@ class VllmServerBackend(OpenAIBackend):
         self._decode = decode
         self._failed = False
         self._closing = threading.Lock()
+
+    def submit(self, request: Request) -> Future[Generation]:
+        """Begins to answer; see ``Backend.submit``."""
+        if not isinstance(request.prompt, TokenPrompt):
+            raise TypeError("this back end takes tokens, not messages")
+        return super().submit(request)
 
     def take_weights(self, folder: Path, timeout_s: float) -> None:
         """Puts other weights of the same model into the server, and forgets what was computed with those before.
@@ -337,6 +351,9 @@ def _environment(settings: VllmServerSettings) -> dict[str, str]:
         # They are of the environment that this runs in.
         for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
             given.pop(name, None)
+    # It would join the processes of a launcher that has started this one, and wait for them.
+    for name in [name for name in given if name in _OF_LAUNCHERS or name.startswith("TORCHELASTIC_")]:
+        del given[name]
     given.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
     given.setdefault("VLLM_NO_USAGE_STATS", "1")
     given["PYTHONUNBUFFERED"] = "1"
