@@ -11,11 +11,11 @@ _QUESTION: Final = re.compile(r"Compute \$(?P<first>\d+) (?P<sign>[+-]) (?P<seco
 
 
 class ScratchpadAgent(Agent):
-    """Answers sums and differences of two numbers, always rightly: some at once, some by a scratchpad.
+    r"""Answers sums and differences of two numbers, always rightly: some at once, some by a scratchpad.
 
     A scratchpad (arXiv 2112.00114) is the same sum or difference of the tens and of the ones, each by itself and with
-    its sign, before the answer: ``4-8=-4,7-5=2,\\boxed{-38}`` for 47 - 85. Whoever imitates both learns two ways to
-    answer, and not which of them is right more often once it is he who answers.
+    its sign, before the answer: ``4-8=-4,7-5=2,\boxed{-38}`` for 47 - 85. Whoever imitates both learns two ways to
+    answer, and not which of them it is itself right with more often.
 
     Args:
         share: Share of the questions that are worked out; the draw derives from the episode's seed alone.

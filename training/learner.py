@@ -85,7 +85,9 @@ class Learner:
     ) -> None:
         self.name = view.learner
         self.policy = policy
-        self.optimiser = Optimiser(policy.trained, config.optimiser, config.rounds * config.steps_a_round, policy.layers)
+        self.optimiser = Optimiser(
+            policy.trained, config.optimiser, config.rounds * config.steps_a_round, policy.layers
+        )
         self.label = "" if place == 0 else f"{view.learner}/"
         self._view = view
         self._place = place

@@ -185,7 +185,9 @@ def run_quick(
     policy = Path(warm.agent.model)
     # The tokenizer is written last, so a folder with one is whole.
     if not (policy / "tokenizer.json").is_file():
-        weights = make_tiny_policy(policy, "math" if warm.env == "math" else "alfworld", size=settings.size, seed=warm.seed)
+        weights = make_tiny_policy(
+            policy, "math" if warm.env == "math" else "alfworld", size=settings.size, seed=warm.seed
+        )
         say(f"{policy}: a policy of {weights:,} weights")
     begun = warm_start(
         warm,
