@@ -235,5 +235,10 @@ def digest_in_fingerprint(fingerprint: str) -> str | None:
     return found[1] if found else None
 
 
+def digest_of_sources(prompt: str, chat_template: str | None) -> str:
+    """The same hash of the prompt's own (hexadecimal sha256) and the chat template's text; None for a tokenizer's."""
+    return digest(f"{prompt} {chat_template}")[:_SHOWN]
+
+
 def _digest_of_texts(prompt: Prompt, template: _ChatTemplate) -> str:
-    return digest(f"{prompt.digest} {template.text}")[:_SHOWN]
+    return digest_of_sources(prompt.digest, template.text)

@@ -17,6 +17,7 @@ from ..envs.errors import ConfigError
 from .arena import Arena, open_arena
 from .config import EvalConfig
 from .episode import Episode
+from .prompt_texts import read_texts
 from .provenance import begin_session
 from .results import Slot
 from .run import MANIFEST, Run
@@ -52,7 +53,8 @@ def evaluate(
     for note in arena.notes:
         say(note)
     agent = arena.agent
-    plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint)
+    texts = read_texts(arena.config.agent, agent.fingerprint)
+    plan = Plan(arena.config, arena.panel, arena.dialect, agent.name, agent.fingerprint, texts)
     session = replace(begin_session(arena.source, arena.workers), settings=config.circumstances())
     slots = plan.schedule.slots()
     if not (config.out / MANIFEST).exists():

@@ -17,6 +17,8 @@ from .quick_reading import read_played
 from .results import Collected, Result, Schedule, collect
 
 CONFIG, MANIFEST, EPISODES, SUMMARY = "config.toml", "manifest.json", "episodes.jsonl", "summary.json"
+PROMPT, CHAT_TEMPLATE = "prompt.jinja", "chat_template.jinja"
+"""Copies of what the settings name, where they name files."""
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,15 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
 from ..agents.registry import ReplaySettings
 from ..envs.errors import ConfigError
-from ..envs.files import replace_file
+from ..envs.files import read_file, replace_file
 from ..envs.folder_lock import FolderLock, FolderLockError
 from ..envs.panel import Panel
 from ..envs.settings import first_difference
@@ -22,10 +22,23 @@ from .journal import Journal, repair_journal
 from .manifest import SCHEMA, Manifest, PanelEntry, read_manifest
 from .provenance import Session
 from .results import Schedule, Slot
-from .run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, read_config, read_results, read_run, refuse_loss
+from .run import (
+    CHAT_TEMPLATE,
+    CONFIG,
+    EPISODES,
+    MANIFEST,
+    PROMPT,
+    SUMMARY,
+    Run,
+    read_config,
+    read_results,
+    read_run,
+    refuse_loss,
+)
 from .summary import summary_text
 
-_HALF_WRITTEN = re.compile(rf"\.({'|'.join(map(re.escape, (CONFIG, MANIFEST, SUMMARY)))})(\.[0-9a-f]+)?\.new")
+_WRITTEN = (CONFIG, MANIFEST, SUMMARY, PROMPT, CHAT_TEMPLATE)
+_HALF_WRITTEN = re.compile(rf"\.({'|'.join(map(re.escape, _WRITTEN))})(\.[0-9a-f]+)?\.new")
 
 
 MOST_EPISODES = 1_000_000
@@ -42,6 +55,7 @@ class Plan:
         dialect: Wording of the games.
         agent: Short name of the agent.
         agent_fingerprint: The name with every setting that can change an action.
+        texts: What the prompt files say that the agent was made of, by the names of their copies.
     """
 
     config: EvalConfig
@@ -49,6 +63,7 @@ class Plan:
     dialect: str
     agent: str
     agent_fingerprint: str
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         episodes = self.panel.episodes * self.config.samples
@@ -101,7 +116,7 @@ class RunFolder:
         if isinstance(agent, ReplaySettings) and agent.path is not None:
             session = replace(session, recording=str(agent.path.absolute()))
         with ExitStack() as opened:
-            _make_folder(path)
+            _make_folder(path, plan.texts)
             lock = _locked(path)
             opened.callback(lock.release)
             _remove_left_over(path)
@@ -149,6 +164,8 @@ class RunFolder:
         """Sets up a new run. The manifest comes last: a folder without one has no episodes."""
         plan = self._plan
         self._write(CONFIG, plan.config.to_toml())
+        for name, text in plan.texts.items():
+            self._write(name, text)
         self._write_manifest(
             Manifest(
                 schema=SCHEMA,
@@ -168,6 +185,9 @@ class RunFolder:
         if not resume:
             _refuse_to_overwrite(self.path)
         _refuse_difference(self.path, self._manifest, self._plan)
+        for name, text in self._plan.texts.items():
+            if not _holds(self.path / name, text):
+                self._write(name, text)  # a run that was begun before these were kept
         torn = repair_journal(self.path / EPISODES)
         if torn:
             say(f"{self.path / EPISODES}: cut off a half-written last line of {torn} bytes; it is played again")
@@ -204,17 +224,48 @@ def _locked(path: Path) -> FolderLock:
         raise RunError(str(error)) from None
 
 
-def _make_folder(path: Path) -> None:
+def _holds(path: Path, text: str) -> bool:
+    """Whether a copy is there.
+
+    Raises:
+        RunError: If it cannot be read or says something else.
+    """
+    try:
+        found = read_file(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror}") from None
+    if found != text.encode():
+        raise RunError(
+            f"{path} was changed after the run began: it is no longer what the agent reads; put it back, or remove it "
+            "to have it written again"
+        )
+    return True
+
+
+def _make_folder(path: Path, texts: Mapping[str, str]) -> None:
     """Makes the folder; one that holds other files than a run's is not touched."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         present = {entry.name for entry in path.iterdir()}
     except OSError as error:
         raise RunError(f"cannot make the run folder {path}: {error.strerror}") from None
+    if MANIFEST in present:
+        return
     # A process that was killed in the first moments may leave these, and half-written ones.
-    others = {name for name in present - {".lock", CONFIG} if not _HALF_WRITTEN.fullmatch(name)}
-    if MANIFEST not in present and others:
+    copies = {name for name in texts if name in present and _is(path / name, texts[name])}
+    others = {name for name in present - {".lock", CONFIG} - copies if not _HALF_WRITTEN.fullmatch(name)}
+    if others:
         raise RunError(f"{path} is not empty (it holds {min(others)!r}) and is not a run folder: choose another --out")
+
+
+def _is(path: Path, text: str) -> bool:
+    """Whether a file holds this text; a user's own file of that name does not, and is never written over."""
+    try:
+        return read_file(path) == text.encode()
+    except OSError:
+        return False
 
 
 def _remove_left_over(path: Path) -> None:

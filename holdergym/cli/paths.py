@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 
 from ..envs.folder_lock import LOCK
-from ..eval.run import CONFIG, EPISODES, MANIFEST, SUMMARY
+from ..eval.run import CHAT_TEMPLATE, CONFIG, EPISODES, MANIFEST, PROMPT, SUMMARY
 from ..eval.tokens import TOKENS
 
 # As ``training.run`` writes them; that room is loaded only by who trains.
 _METRICS, _CHECKPOINTS = "metrics.jsonl", "checkpoints"
-_OF_A_RUN = frozenset({CONFIG, MANIFEST, EPISODES, SUMMARY, TOKENS, LOCK})
+_OF_A_RUN = frozenset({CONFIG, MANIFEST, EPISODES, SUMMARY, TOKENS, PROMPT, CHAT_TEMPLATE, LOCK})
 _OF_A_TRAINING = frozenset({CONFIG, _METRICS, _CHECKPOINTS, LOCK})
 
 

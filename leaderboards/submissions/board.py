@@ -15,7 +15,8 @@ from ...agents.trajectory import Trajectory
 from ...envs.files import open_file, read_file
 from ...envs.folder_lock import LOCK, FolderLock
 from ...eval.errors import RunError
-from ...eval.run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, folder_of
+from ...eval.prompt_texts import kept_in
+from ...eval.run import CONFIG, EPISODES, MANIFEST, SUMMARY, Run, folder_of, read_config
 from ...version import __version__
 from .checking import RefusedError, check_run
 from .replaying import Replayed, replay_run
@@ -104,6 +105,8 @@ def _add(
         new.mkdir(parents=True)
         digests = {file: _copy(source / file, new / file) for file in _FILES}
         try:
+            settings = read_config(new).agent
+            digests |= {file: _copy(source / file, new / file) for file in kept_in(source, settings)}
             run = check_run(new)
             _refuse_second(run, board)
             replayed = replay_run(run, data, each=each) if replay else None

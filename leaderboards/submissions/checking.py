@@ -8,10 +8,12 @@ from datetime import datetime
 from pathlib import Path
 
 from ...agents.language_model_settings import LanguageModelSettings
+from ...agents.prompt import PromptError
 from ...envs.errors import HolderGymError
 from ...envs.files import read_file
 from ...envs.wording import counted
 from ...eval.journal import read_journal
+from ...eval.prompt_texts import contradiction
 from ...eval.provenance import Session
 from ...eval.run import EPISODES, MANIFEST, SUMMARY, Run
 from ...eval.summary import summary_text
@@ -41,7 +43,7 @@ def check_run(folder: Path) -> Run:
         RunError: If it cannot be read, with the reason.
     """
     run = read_any_run(folder)
-    for problem in (_incomplete(run), _origin(run), _episodes(run), _summary(run)):
+    for problem in (_incomplete(run), _origin(run), _texts(run), _episodes(run), _summary(run)):
         if problem:
             raise RefusedError(f"{folder} is refused: {plain(problem)}")
     return run
@@ -86,6 +88,14 @@ def _origin(run: Run) -> str:
     if not isinstance(agent, LanguageModelSettings) and manifest.agent != agent.name:
         return f"{MANIFEST} says that {manifest.agent[:60]!r} played, and the settings say {agent.name!r}"
     return ""
+
+
+def _texts(run: Run) -> str:
+    """Why the prompt that is kept with the run is not the one that played, or nothing."""
+    try:
+        return contradiction(run.folder, run.config.agent, run.manifest.agent_fingerprint)
+    except PromptError as error:
+        return str(error)
 
 
 def _session(session: Session) -> str:

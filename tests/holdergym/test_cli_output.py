@@ -44,7 +44,16 @@ def call(*arguments: str | Path) -> int:
     [
         *(
             f"a/{name}"
-            for name in ("config.toml", "manifest.json", "episodes.jsonl", "summary.json", "tokens.npz", ".lock")
+            for name in (
+                "config.toml",
+                "manifest.json",
+                "episodes.jsonl",
+                "summary.json",
+                "tokens.npz",
+                "prompt.jinja",
+                "chat_template.jinja",
+                ".lock",
+            )
         ),
         "b/episodes.jsonl",
         "link/manifest.json",
