@@ -332,6 +332,8 @@ def _table(options: argparse.Namespace) -> str:
 def _scores(options: argparse.Namespace, name: str) -> list[Score]:
     paths = [options.out / f"seed-{seed}" / name / "score.json" for seed in options.seeds]
     found = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+    # Scores of both panels, as they were written before there were two studies: the first is the one of ``recall``.
+    found = [one["train"] if one.keys() == {"train", "held_out"} else one for one in found]
     return [{task: Attempts(*each) for task, each in one.items()} for one in found]
 
 

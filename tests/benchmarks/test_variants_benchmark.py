@@ -77,6 +77,17 @@ def test_the_note_says_how_much_larger_the_partner_is(tmp_path: Path, monkeypatc
     assert f"a partner of {sizes['partner'] / sizes['policy']:.2f} times its weights" in found["notes"][-1]
 
 
+def test_scores_of_the_form_before_are_read_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They had both panels, the one that is compared first."""
+    ended(tmp_path / "seed-0" / "grpo", [{"episodes": 8.0, "turns": 1.0, "response_tokens": 4.0}])
+    now = table(monkeypatch, tmp_path, "--seeds", "0", "--methods", "grpo")
+    path = tmp_path / "seed-0" / "grpo" / "score.json"
+    tasks = json.loads(path.read_text())
+    path.write_text(json.dumps({"train": tasks, "held_out": {"other": [4, 0]}}))
+    assert table(monkeypatch, tmp_path, "--seeds", "0", "--methods", "grpo") == now
+    assert now["grpo"][0].startswith("50.0%")
+
+
 def test_without_grpo_there_is_nothing_to_be_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended(tmp_path / "seed-0" / "grpo+avspo", [{"episodes": 8.0, "turns": 1.0, "response_tokens": 4.0}])
     found = table(monkeypatch, tmp_path, "--seeds", "0", "--methods", "grpo", "grpo+avspo")
