@@ -172,11 +172,8 @@ class TrainConfig:
             )
         if self.agent.snap:
             raise ConfigError("agent.snap would reward commands that the policy did not give: leave it out")
-        if self.shard and (self.lora is not None or self.gradient_checkpointing):
-            raise ConfigError(
-                "shard is not tried with lora or gradient_checkpointing: leave it out, or these; adapters have little "
-                "to spread"
-            )
+        if self.shard and self.lora is not None:
+            raise ConfigError("shard is not tried with lora: leave it out, or lora; adapters have little to spread")
         if self.env == "math" and self.max_steps not in (None, 1):
             raise ConfigError("math has one answer an episode: leave out max_steps, or take env math_retry")
         self._check_other_models()

@@ -47,9 +47,9 @@ def every_gradient(checkpoint: Path, processes: Processes, *, shard: bool = Fals
     return made
 
 
-def one_round(checkpoint: Path, processes: Processes, *, shard: bool = False) -> dict[str, float]:
+def one_round(checkpoint: Path, processes: Processes, **changes: object) -> dict[str, float]:
     """A round of a game, everything included; a step follows, so the second step's ratios are not 1."""
-    reports, _ = play(settings(checkpoint, preset("holderpo"), rounds=1, shard=shard), processes=processes)
+    reports, _ = play(settings(checkpoint, preset("holderpo"), rounds=1, **changes), processes=processes)
     return reports[0].metrics
 
 
@@ -58,6 +58,7 @@ def main(checkpoint: Path, out: Path, *, shard: bool) -> None:
     with open_processes(timeout_s=60) as processes:
         gradients_found = every_gradient(checkpoint, processes, shard=shard)
         metrics = one_round(checkpoint, processes, shard=shard)
+        recomputed = one_round(checkpoint, processes, shard=shard, gradient_checkpointing=True)
         # Adapters begin at random: that they stay alike in all processes is checked after each round.
         adapted = settings(checkpoint, preset("grpo"), rounds=2, lora=LoraSettings(rank=2))
         reports, weights = play(replace(adapted, updates=1), processes=processes)
@@ -68,6 +69,7 @@ def main(checkpoint: Path, out: Path, *, shard: bool) -> None:
                 "count": processes.count,
                 "gradients": {name: tuple(found) for name, found in gradients_found.items()},
                 "round": metrics,
+                "recomputed": recomputed,
                 "adapters": {"alike": same, "gradient_norm": reports[-1].metrics["gradient_norm"]},
             }
             torch.save(record, out)
