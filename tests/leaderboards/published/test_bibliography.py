@@ -51,6 +51,15 @@ def test_it_is_bibtex_with_what_each_kind_of_entry_needs() -> None:
             assert fields["eprint"][:2] == fields["year"][2:], key
 
 
+def test_an_author_has_a_family_name_and_a_given_one() -> None:
+    for key, paper in papers().items():
+        assert len(set(paper.authors)) == len(paper.authors), key
+        assert "others" not in paper.authors[:-1], key
+        for author in paper.authors:
+            whole = author == "others" or re.fullmatch(r"\{.+\}", author) or re.fullmatch(r"[^,]+, [^,]+", author)
+            assert whole, (key, author)
+
+
 def test_it_has_every_paper_of_the_tables_and_the_benchmarks() -> None:
     known = set(papers())
     assert {table.paper for table in TABLES} <= known
