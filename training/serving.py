@@ -17,7 +17,7 @@ from ..agents.backends.settings import (
 )
 from ..agents.backends.transformers_backend import TransformersBackend
 from ..agents.backends.vllm_backend import open_vllm
-from ..agents.checkpoints import Checkpoint
+from ..agents.checkpoints import Checkpoint, ModelError
 from ..envs.errors import ConfigError, HolderGymError
 from .probe import Difference, Probe
 from .processes import ALONE, Processes
@@ -129,6 +129,10 @@ class TakesWeights(Backend, Protocol):
     def dtype(self) -> str:
         """Form of the numbers, as in the settings."""
 
+    @property
+    def scratch(self) -> Path | None:
+        """A folder for weights that are to be taken, which is removed with the back end; None where there is none."""
+
     def take_weights(self, folder: Path, timeout_s: float) -> None:
         """Goes on with the weights of an ordinary checkpoint, and forgets what was computed before."""
 
@@ -166,10 +170,10 @@ class VllmEngine:
     def update(self) -> None:
         """Gives the engine the policy's weights, and checks that it computes with them."""
         try:
-            with tempfile.TemporaryDirectory(prefix="holdergym-weights-") as folder:
+            with tempfile.TemporaryDirectory(prefix="holdergym-weights-", dir=self.backend.scratch) as folder:
                 self._trained.save(Path(folder))
                 self.backend.take_weights(Path(folder), self._settings.start_s)
-        except BackendError as error:
+        except (BackendError, ModelError) as error:
             raise ServingError(str(error)) from None
         except (OSError, SafetensorError) as error:
             raise ServingError(
@@ -189,7 +193,7 @@ class VllmEngine:
         """
         try:
             found = self._probe.compare(self.backend, self._scorer)
-        except BackendError as error:
+        except (BackendError, ModelError) as error:
             raise ServingError(f"vLLM does not answer a probe: {error}") from None
         exact = self.backend.dtype == "float32" and str(self._trained.model.dtype) == "torch.float32"
         off, bound = (found.largest, FLOAT32_LARGEST) if exact else (found.mean, SIXTEEN_BITS_MEAN)

@@ -1,14 +1,16 @@
 """Keeps a program, and ends it with the process that wanted it, however that ends. Run by ``kept_program``.
 
-Arguments: number of the process that wants the program, and the program's command. It leads a process group of its own,
-in which the program and all that it starts are. The program is ended when standard input ends, when the process that
-wants it is gone, or when this process is told to end; at the end of this process the whole group is killed. Only the
-standard library is imported, so that it starts at once and takes little memory for as long as it waits.
+Arguments: number of the process that wants the program, a folder, and the program's command. It leads a process group
+of its own, in which the program and all that it starts are. The program is ended when standard input ends, when the
+process that wants it is gone, or when this process is told to end; this process then kills the whole group, itself
+included. If nobody wants the program any more, the folder is removed. Only the standard library is imported, so that it
+starts at once and takes little memory for as long as it waits.
 """
 
 import ctypes
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +25,7 @@ _LOOK_SECONDS = 0.5
 _ASKED_SECONDS, _AFTER_SECONDS = 10.0, 3.0
 
 
-def main(parent: int, command: list[str]) -> None:
+def main(parent: int, folder: str, command: list[str]) -> None:
     """Starts the program, waits, and ends everything."""
     for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(one, _leave)
@@ -48,9 +50,12 @@ def main(parent: int, command: list[str]) -> None:
         try:
             program.terminate()
             program.wait(_ASKED_SECONDS)
-            _await_the_rest()
         except subprocess.TimeoutExpired:
-            pass
+            program.kill()
+        try:
+            _await_the_rest()
+            if os.getppid() != parent:
+                shutil.rmtree(folder, ignore_errors=True)
         finally:
             os.killpg(0, signal.SIGKILL)  # this process with it
 
@@ -81,4 +86,4 @@ def _await_the_rest() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

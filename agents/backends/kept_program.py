@@ -32,23 +32,26 @@ class KeptProgram:
     Args:
         command: The program and its arguments.
         environment: Its environment variables.
-        folder: Where it works.
+        folder: Holds its files; it is removed if this process ends without ``close``, and left to it otherwise.
+        work: Where in it the program works.
         log: File that gets all its output.
 
     Raises:
         OSError: If the keeper cannot be started.
     """
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, work: Path, log: Path
+    ) -> None:
         self._log = log
         self._closing = threading.Lock()
         with log.open("ab") as output:
             self._keeper: subprocess.Popen[bytes] | None = subprocess.Popen(
-                [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), *command],
+                [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), str(folder), *command],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=folder,
+                cwd=work,
                 env=environment,
                 start_new_session=True,
             )
@@ -64,8 +67,9 @@ class KeptProgram:
         lines = self._last_lines()
         ending = next((line.removeprefix(keeper.ENDED) for line in lines if _is_ending(line)), "")
         own = [line for line in lines if not _is_ending(line)]
-        errors = [line for line in own if _ERROR.search(line) and _ELSEWHERE not in line]
-        said = (errors or own or ["it says nothing"])[-1][:_SHOWN]
+        errors = [place for place, line in enumerate(own) if _ERROR.search(line) and _ELSEWHERE not in line]
+        # Some errors say in further lines what they are.
+        said = " ".join(own[errors[-1] if errors else -1 :])[:_SHOWN] or "it says nothing"
         return f"{ending}: {said}" if ending else said
 
     def close(self) -> None:

@@ -49,7 +49,10 @@ class VllmBackend:
     Attributes:
         context_length: Most tokens of prompt and response.
         dtype: Form of the numbers, as in the settings.
+        scratch: As in a server that is started here: there is no folder that goes with the engine.
     """
+
+    scratch: Path | None = None
 
     def __init__(self, engine: "AsyncLLM", loop: LoopThread, decode: Decode) -> None:
         self._decode = decode

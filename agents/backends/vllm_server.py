@@ -68,6 +68,8 @@ _OF_LAUNCHERS = frozenset(
         *("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"),
     }
 )
+# vLLM's own sockets have such names.
+_SOCKET_NAME = 37
 _EXTENSION_FILE = "holdergym_vllm_weights.py"
 _WEIGHTS = "holdergym_take_weights"
 _DTYPE = "holdergym_dtype"
@@ -114,6 +116,7 @@ class VllmServerBackend(OpenAIBackend):
     Attributes:
         context_length: Most tokens of prompt and response.
         dtype: Form of the numbers, as in the settings.
+        scratch: A folder for weights that are to be taken: what is in it goes with the server, however that ends.
     """
 
     context_length: int
@@ -121,6 +124,7 @@ class VllmServerBackend(OpenAIBackend):
     def __init__(self, running: _Running, model: Model, dtype: str, decode: Decode) -> None:
         super().__init__(_requests(), model, running.socket)
         self.dtype = dtype
+        self.scratch = running.folder
         self._running = running
         self._decode = decode
         self._failed = False
@@ -143,7 +147,8 @@ class VllmServerBackend(OpenAIBackend):
 
         Raises:
             BackendTimeout: If it takes longer. The server may then have half of the weights: close it.
-            BackendError: If the server does not take them, has ended, or is closed.
+            BackendError: If the server does not take them, or is closed.
+            ModelError: If it has ended.
         """
         future = self._loop.submit(self._take_weights(folder, timeout_s))
         try:
@@ -222,7 +227,8 @@ class VllmServerBackend(OpenAIBackend):
         end = time.monotonic() + _KNOWN_SECONDS
         while not self._running.program.ended() and time.monotonic() < end:
             await asyncio.sleep(_LOOK_SECONDS)
-        raise BackendError(f"the vLLM server has died, start again with --resume: {self._running.why()}") from None
+        # It would answer nothing else either.
+        raise ModelError(f"the vLLM server has died, start again with --resume: {self._running.why()}") from None
 
 
 def require_vllm(settings: VllmServerSettings) -> str:
@@ -303,8 +309,10 @@ def _start(folder: Path, settings: VllmServerSettings, python: str) -> _Running:
         try:
             if len(os.fsencode(_socket(own))) > _LONGEST_PATH:
                 raise ConfigError(f"the temporary folder {own.parent} has too long a name: set TMPDIR to a shorter one")
-            worker = _worker(own)
+            worker, environment = _worker(own), _environment(settings)
             worker.mkdir()
+            if "TMPDIR" not in settings.environment:
+                environment = _with_own_files(environment, worker)
             launcher = worker / Path(vllm_launcher.__file__).name
             shutil.copyfile(vllm_launcher.__file__, launcher)
             shutil.copyfile(vllm_weights.__file__, worker / _EXTENSION_FILE)
@@ -316,8 +324,9 @@ def _start(folder: Path, settings: VllmServerSettings, python: str) -> _Running:
             program = KeptProgram(
                 [python, str(launcher), json.dumps(what)],
                 # Workers find what they are taught for weights there, and by itself.
-                environment=_environment(settings) | {"PYTHONPATH": _joined(worker, _environment(settings))},
-                folder=worker,
+                environment=environment | {"PYTHONPATH": _joined(worker, environment)},
+                folder=own,
+                work=worker,
                 log=_log(own),
             )
         except BaseException:
@@ -359,6 +368,12 @@ def _environment(settings: VllmServerSettings) -> dict[str, str]:
     given["PYTHONUNBUFFERED"] = "1"
     given.update({name: str(value) for name, value in settings.environment.items()})
     return given | {"VLLM_SERVER_DEV_MODE": "1"}  # else there is no way to hand weights over
+
+
+def _with_own_files(environment: dict[str, str], folder: Path) -> dict[str, str]:
+    """Lets the server have the temporary files that it leaves behind in a folder, if its sockets' names fit then."""
+    fits = len(os.fsencode(folder)) + _SOCKET_NAME <= _LONGEST_PATH
+    return environment | {"TMPDIR": str(folder)} if fits else environment
 
 
 def _joined(folder: Path, environment: dict[str, str]) -> str:

@@ -1,23 +1,39 @@
-"""Who computes rollouts: the trainer's own model, or a real vLLM engine that gets its weights after each round.
+"""Who computes rollouts: the trainer's own model, or a real vLLM engine or server that gets its weights each round.
 
-The engine's tests run where vLLM is installed: ``make test-vllm``.
+The engine's tests run where vLLM is installed: ``make test-vllm``. Those of a server run anywhere if
+HOLDERGYM_VLLM_PYTHON names the interpreter of another environment in which it is.
 """
 
+import contextlib
 import importlib.util
+import os
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
-from holdergym.agents.backends.settings import OpenAISettings, TransformersSettings, VllmSettings
+from holdergym.agents.backends.settings import (
+    OpenAISettings,
+    TransformersSettings,
+    VllmServerSettings,
+    VllmSettings,
+)
+from holdergym.agents.backends.vllm_backend import VllmBackend
 from holdergym.agents.rollout import EpisodeJob
 from holdergym.envs.errors import ConfigError
 from holdergym.training.config import LoraSettings, TrainConfig
+from holdergym.training.metrics_log import read_metrics
 from holdergym.training.models import open_models
 from holdergym.training.policy import Policy
 from holdergym.training.presets import preset
+from holdergym.training.processes import Processes
 from holdergym.training.serving import FLOAT32_LARGEST, ServingError, VllmEngine
 from holdergym.training.trainer import Progress, Trainer
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -26,6 +42,7 @@ from ..agents.conftest import save_tokenizer
 from .word_game import LETTERS, PANEL, settings
 
 HAS_VLLM = importlib.util.find_spec("vllm") is not None
+OTHER_PYTHON = os.environ.get("HOLDERGYM_VLLM_PYTHON")
 
 
 def checkpoint(folder: Path, *, tied: bool) -> Path:
@@ -53,7 +70,9 @@ def checkpoint(folder: Path, *, tied: bool) -> Path:
     return folder
 
 
-def run(folder: Path, backend: TransformersSettings | VllmSettings, **changes: object) -> TrainConfig:
+def run(
+    folder: Path, backend: TransformersSettings | VllmSettings | VllmServerSettings, **changes: object
+) -> TrainConfig:
     """Two rounds of two optimiser steps."""
     config = settings(folder, preset("grpo"), in_flight=4, **changes)
     return replace(config, agent=replace(config.agent, backend=backend))
@@ -94,10 +113,31 @@ def test_a_server_that_takes_no_weights_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def small_engine(monkeypatch: pytest.MonkeyPatch) -> VllmSettings:
-    """Settings of an engine that fits into little memory."""
-    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where servers have their files; pytest's own folders have too long names for a socket."""
+    with tempfile.TemporaryDirectory() as folder, monkeypatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", folder)
+        yield Path(folder)
+
+
+@pytest.fixture(params=["engine", "server"])
+def small_engine(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> VllmSettings | VllmServerSettings:
+    """Settings of an engine that fits into little memory, in this process or behind a server."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    if request.param == "server":
+        if not HAS_VLLM and OTHER_PYTHON is None:
+            pytest.skip("needs vllm, here or where HOLDERGYM_VLLM_PYTHON says")
+        return VllmServerSettings(
+            python=OTHER_PYTHON,
+            environment={"VLLM_CPU_KVCACHE_SPACE": 1},
+            dtype="float32",
+            engine={"max_num_seqs": 8},
+        )
+    if not HAS_VLLM:
+        pytest.skip("needs vllm: the extra of that name")
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
     return VllmSettings(dtype="float32", engine={"max_num_seqs": 8})
 
 
@@ -108,7 +148,14 @@ class _Reloads:
         self._backend = vars(vars(policy)["_serving"])["backend"]
 
     def take_weights(self, folder: Path, timeout_s: float) -> None:
-        engine, loop = vars(self._backend)["_engine"], vars(self._backend)["_loop"]
+        loop = vars(self._backend)["_loop"]
+        if not isinstance(self._backend, VllmBackend):
+            post = self._backend._post
+            body = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
+            loop.submit(post("collective_rpc", body)).result(timeout_s)
+            assert loop.submit(post("reset_prefix_cache")).result(timeout_s) == {"success": True}
+            return
+        engine = vars(self._backend)["_engine"]
         loop.submit(engine.collective_rpc("reload_weights", kwargs={"weights_path": str(folder)})).result(timeout_s)
         assert loop.submit(engine.reset_prefix_cache()).result(timeout_s)
 
@@ -116,12 +163,13 @@ class _Reloads:
 @pytest.mark.vllm
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(not HAS_VLLM, reason="needs vllm: the extra of that name")
 @pytest.mark.parametrize("kind", ["untied", "tied", "adapters"])
 def test_the_engine_plays_with_the_weights_of_each_round(
-    kind: str, tmp_path: Path, small_engine: VllmSettings, monkeypatch: pytest.MonkeyPatch
+    kind: str,
+    tmp_path: Path,
+    small_engine: VllmSettings | VllmServerSettings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("psutil")
     if kind == "adapters":
         pytest.importorskip("peft")
     config = run(
@@ -145,8 +193,6 @@ def test_the_engine_plays_with_the_weights_of_each_round(
 
 def _assert_caught(kind: str, policy: Policy, progress: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that goes on with older weights, wholly or in part, is noticed, and one that catches up is not."""
-    import psutil
-
     serving = vars(policy)["_serving"]
     stale = "does not play with the weights that are trained: .* off by .* set agent.backend.name=transformers"
     with torch.no_grad():
@@ -166,6 +212,7 @@ def _assert_caught(kind: str, policy: Policy, progress: Progress, monkeypatch: p
                 policy.weights_changed(progress.update + 1)
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
+        patch.setattr(serving.backend, "scratch", None)
         with pytest.raises(ServingError, match=r"cannot write the weights for vLLM: .*set TMPDIR"):
             policy.weights_changed(progress.update + 1)
     policy.weights_changed(progress.update + 1)
@@ -173,5 +220,115 @@ def _assert_caught(kind: str, policy: Policy, progress: Progress, monkeypatch: p
     for process in psutil.Process().children(recursive=True):
         if "EngineCore" in " ".join([process.name(), *process.cmdline()]):
             process.kill()
-    with pytest.raises(ServingError, match="has died"):
+    with pytest.raises(ServingError, match="has died") as error:
         policy.weights_changed(progress.update + 2)
+    assert "\n" not in str(error.value)
+
+
+def test_an_engine_in_one_of_several_processes_is_refused(tmp_path: Path) -> None:
+    class Two(Processes):
+        count = 2
+
+    with (
+        pytest.raises(ConfigError, match=r"set agent\.backend\.name to vllm_server, .* or to transformers"),
+        open_models(run(tmp_path, VllmSettings()), Two()),
+    ):
+        pass
+
+
+def test_a_server_that_cannot_be_started_is_refused_before_the_model_is_loaded(tmp_path: Path) -> None:
+    config = run(tmp_path / "no such model", VllmServerSettings(python=str(tmp_path / "python")))
+    with pytest.raises(ConfigError, match=r"cannot start the interpreter .*agent\.backend\.python"):
+        Policy(config)
+
+
+def command(model: Path, out: Path, rounds: int, *more: str) -> list[str]:
+    """A run from the command line that plays with a server of its own."""
+    backend = ["name=vllm_server", "dtype=float32", "engine.max_num_seqs=8", "environment.VLLM_CPU_KVCACHE_SPACE=1"]
+    backend += [] if OTHER_PYTHON is None else [f"python={OTHER_PYTHON}"]
+    made = [sys.executable, "-m", "holdergym", "train", "--model", str(model), "--env", "math", "--prompt", "free"]
+    made += ["--rounds", str(rounds), "--groups", "2", "--group-size", "3", "--out", str(out)]
+    made += [f"--set=agent.backend.{one}" for one in backend]
+    made += ["--set=agent.max_tokens=8", "--set=validation.every=0", "--set=save_every=1", "--set=updates=2"]
+    return [*made, "--set=method.entropy.coefficient=0.05", *more]  # what moves a policy that never wins
+
+
+class Run:
+    """A run in a process of its own, and all that it has started."""
+
+    def __init__(self, arguments: list[str], out: Path, temporary: Path) -> None:
+        self._out = out
+        self._temporary = temporary
+        environment = os.environ | {"TMPDIR": str(temporary), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def until_round(self, number: int) -> None:
+        """Waits until a round is done."""
+        end, log = time.monotonic() + 300, self._out / "metrics.jsonl"
+        while not log.exists() or f'"round": {number}' not in log.read_text():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    def end(self) -> tuple[int, str]:
+        """Exit code, and what was said on standard error; nothing that was started is left."""
+        _, error = self.process.communicate(timeout=300)
+        end = time.monotonic() + 60
+        while self.processes():
+            assert time.monotonic() < end, self.processes()
+            time.sleep(0.1)
+        return self.process.returncode, error
+
+    def processes(self) -> list[psutil.Process]:
+        """The server's processes, with their keeper."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.cwd().startswith(str(self._temporary)):
+                    found.append(process)
+        return found
+
+
+@pytest.mark.vllm
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not HAS_VLLM and OTHER_PYTHON is None, reason="needs vllm, or HOLDERGYM_VLLM_PYTHON")
+def test_a_run_with_a_server_is_killed_gone_on_with_and_loses_its_server(tmp_path: Path, temporary: Path) -> None:
+    model, out = checkpoint(tmp_path / "model", tied=True), tmp_path / "run"
+    killed = Run(command(model, out, 1000), out, temporary)
+    killed.until_round(2)
+    assert len(killed.processes()) >= 3  # the keeper, the server, its engine
+    killed.process.kill()
+    assert killed.end()[0] == -signal.SIGKILL
+    before = len(read_metrics(out))
+
+    gone_on = Run(command(model, out, before + 2, "--resume"), out, temporary)
+    code, error = gone_on.end()
+    assert code == 0, error
+    assert [line["round"] for line in read_metrics(out)] == list(range(1, before + 3))
+    assert all(line["sampler_mismatch"] < FLOAT32_LARGEST for line in read_metrics(out))
+
+    assert list(temporary.iterdir()) == []  # nor does the run that was killed leave anything
+    dying = Run(command(model, out, 1000, "--resume"), out, temporary)
+    dying.until_round(before + 3)
+    engines = [one for one in dying.processes() if "EngineCore" in " ".join([one.name(), *one.cmdline()])]
+    for one in engines:
+        one.kill()
+    assert engines
+    code, error = dying.end()
+    assert code == 2
+    [line] = [one for one in error.splitlines() if one.startswith("holdergym: error: ")]
+    assert "the vLLM server has died, start again with --resume" in line
+    assert "Traceback" not in error
+    [kept] = temporary.iterdir()
+    assert [path.name for path in kept.iterdir()] == ["server.log"]
+
+    interrupted = Run(command(model, out, 1000, "--resume"), out, temporary)
+    interrupted.until_round(len(read_metrics(out)) + 1)
+    interrupted.process.send_signal(signal.SIGINT)
+    code, error = interrupted.end()
+    assert code == 130, error
+    assert "Traceback" not in error
+    assert list(temporary.iterdir()) == [kept]
