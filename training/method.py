@@ -1,10 +1,12 @@
 """A method: one stage object for each thing that published methods change, and a name."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from ..agents.trajectory import Trajectory
 from ..envs.errors import ConfigError
 from .advantages import GlobalAdvantage, GroupAdvantage, StepRowAdvantage
 from .aggregation import HolderAggregation
@@ -88,6 +90,17 @@ class Method:
     def least_of_group(self) -> int:
         """Finished episodes that a group needs to be trained on."""
         return 2 if isinstance(self.advantage, GroupAdvantage | VirtualSampleAdvantage) else 1
+
+    @property
+    def batches(self) -> int:
+        """Most batches of tasks that are played in a round; beside S2L-PO one, as its mix is that of a round [X]."""
+        if isinstance(self.selection, DropUniformGroups) and isinstance(self.source, OnPolicy):
+            return self.selection.max_rounds
+        return 1
+
+    def enough(self, groups: Sequence[Sequence[Trajectory]], wanted: int) -> bool:
+        """Whether enough groups are left to train on."""
+        return not isinstance(self.selection, DropUniformGroups) or self.selection.left(groups) >= wanted
 
     @property
     def penalty_in_rows(self) -> bool:

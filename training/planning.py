@@ -58,6 +58,11 @@ def plan_as_text(config: TrainConfig) -> str:
             "With one optimiser step a round every importance ratio is 1, so neither the clip nor p can matter: set "
             "updates or epochs to 2 or more to train with them."
         )
+    if config.method.batches > 1:
+        lines.append(
+            f"A round plays further {config.groups} tasks until {config.groups} groups have successes and failures, at "
+            f"most {config.method.batches} times as much as is said above."
+        )
     exponent = config.method.aggregation.exponent
     if isinstance(exponent, Schedule) and exponent.rounds != config.rounds:
         lines.append(

@@ -1,10 +1,13 @@
 """Stage 4: which groups of a rollout are trained on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from torch import Tensor
 
+from ..agents.trajectory import Outcome, Trajectory
+from ..envs.errors import ConfigError
 from .advantages import COLLAPSED, deviation
 from .batch import Rollout
 
@@ -13,16 +16,28 @@ from .batch import Rollout
 class DropUniformGroups:
     """DAPO's dynamic sampling (arXiv 2503.14476): drops the groups whose verifier rewards are all alike.
 
-    Such a group has no advantage. The authors refill the batch with new groups; the trainer here does not, so a round
-    is trained on the groups that are left.
+    Such a group has no advantage. Further batches of tasks are played until as many groups as a batch has are left,
+    and the first of these are trained on. Where that takes more than ``max_rounds`` batches, the authors' code ends the
+    run; here the round is trained on what is left [X].
 
     Attributes:
-        max_rounds: How often a batch is refilled at most, in the authors' recipe 10. It is recorded for who refills,
-            and has no effect here.
+        max_rounds: Most batches of a round, the first included; 10 in the authors' recipe, and 1 refills nothing.
+
+    Raises:
+        ConfigError: If ``max_rounds`` is below 1.
     """
 
     name: Literal["drop_uniform"] = "drop_uniform"
     max_rounds: int = 10
+
+    def __post_init__(self) -> None:
+        if self.max_rounds < 1:
+            raise ConfigError(f"selection.max_rounds is {self.max_rounds}: it must be 1 or more")
+
+    def left(self, groups: Sequence[Sequence[Trajectory]]) -> int:
+        """How many groups of episodes are not dropped. Episodes that failed are in none."""
+        won = [{one.outcome is Outcome.WON for one in group if one.outcome.finished} for group in groups]
+        return sum(len(kinds) > 1 for kinds in won)
 
     def __call__(self, rollout: Rollout) -> Tensor:
         """Which episodes to keep, one truth value an episode."""

@@ -30,13 +30,15 @@ class RolloutRequest(NamedTuple):
     """What a source is asked for.
 
     Attributes:
-        tasks: The tasks of the round; a small panel may come twice.
+        tasks: The tasks of the round, batch after batch; a small panel may come twice.
         group_size: Episodes a task that the settings ask for.
         round: Number of the round, from 1.
         rounds: Rounds of the run.
         seed: Seed of the run.
         policy: The policy that is trained.
         explorer: The frozen model, where the settings name one.
+        batch: Tasks that are played before it is asked whether more are wanted; None plays all at once.
+        enough: Whether no further batch is wanted, by the groups so far.
     """
 
     tasks: Sequence[Task]
@@ -46,6 +48,8 @@ class RolloutRequest(NamedTuple):
     seed: int
     policy: Player
     explorer: Player | None = None
+    batch: int | None = None
+    enough: Callable[[Sequence[Sequence[Trajectory]]], bool] = lambda groups: False
 
 
 class Rollouts(NamedTuple):
@@ -68,6 +72,7 @@ class OnPolicy:
 
     The log has ``policy/tokens``, all tokens that were sampled, and ``rollout_cost``, these times the policy's weights.
     Both count every episode that was begun, so also those that failed and those that a selection leaves out later.
+    ``batches`` are those that were played where a selection may ask for more than one.
 
     Attributes:
         oversample: Episodes played for each one that ``group_size`` asks for; a selection stage is to thin them out.
@@ -86,12 +91,19 @@ class OnPolicy:
     def __call__(self, request: RolloutRequest) -> Rollouts:
         """Plays the round."""
         jobs = jobs_of(request, request.group_size * self.oversample)
-        played = request.policy.play([job for group in jobs for job in group])
-        tokens = tokens_of(played.values())
-        return Rollouts(
-            [[played[job.task.id, job.sample] for job in group] for group in jobs],
-            metrics={"policy/tokens": float(tokens), "rollout_cost": float(tokens * request.policy.parameters)},
-        )
+        size = request.batch or len(jobs)
+        groups: list[list[Trajectory]] = []
+        for start in range(0, len(jobs), size):
+            batch = jobs[start : start + size]
+            played = request.policy.play([job for group in batch for job in group])
+            groups += [[played[job.task.id, job.sample] for job in group] for group in batch]
+            if request.enough(groups):
+                break
+        tokens = sum(tokens_of(group) for group in groups)
+        metrics = {"policy/tokens": float(tokens), "rollout_cost": float(tokens * request.policy.parameters)}
+        if size < len(jobs):
+            metrics["batches"] = float(-(-len(groups) // size))
+        return Rollouts(groups, metrics=metrics)
 
 
 def tokens_of(played: Iterable[Trajectory]) -> int:

@@ -107,7 +107,7 @@ class Trainer:
         """
         config, method, clock = self._config, self._config.method, _Clock()
         number, memory = done.round + 1, dict(done.stage)
-        draw = DrawInputs(self.playground.train, config.groups, number, config.seed)
+        draw = DrawInputs(self.playground.train, config.groups * method.batches, number, config.seed)
         with clock("rollout"):
             rolled = method.source(self._request(method.sampler(draw, done.of("sampler")), number))
             experience = Experience.of(rolled.groups, least=method.least_of_group, explored=rolled.explored)
@@ -163,6 +163,8 @@ class Trainer:
             explorer=None
             if explorer is None
             else explorer.player(playground.kind, self._roll_out, playground.make_train),
+            batch=config.groups,
+            enough=partial(config.method.enough, wanted=config.groups),
         )
 
     def _play(
@@ -231,11 +233,19 @@ def _results(experience: Experience, rollout: Rollout) -> list[GroupResult]:
 
 
 def _select(config: TrainConfig, rollout: Rollout) -> list[int]:
-    """Numbers of the episodes that are trained on; all, if the selection would leave none."""
+    """Numbers of the episodes that are trained on; all, if the selection would leave none.
+
+    Where a round may have several batches, the last one can bring more groups than are wanted: the first are taken.
+    """
     everything = list(range(rollout.layout.episodes.count))
     if config.method.selection is None:
         return everything
-    return config.method.selection(rollout).nonzero().squeeze(1).tolist() or everything
+    kept: list[int] = config.method.selection(rollout).nonzero().squeeze(1).tolist()
+    if config.method.batches > 1:
+        group_E = rollout.layout.groups.index.tolist()
+        first = set(sorted({group_E[one] for one in kept})[: config.groups])
+        kept = [one for one in kept if group_E[one] in first]
+    return kept or everything
 
 
 def shares_of_round(episodes: int, config: TrainConfig, number: int) -> list[list[int]]:

@@ -103,7 +103,7 @@ def test_a_name_that_is_nearly_a_recipe(cli: Cli) -> None:
         (["train", "--rounds", "3", "sft"], "--rounds stands before 'sft': write it behind"),
         (["train", "--set", "seed=1", "sft"], "--set stands before 'sft'"),
         (["train", "--preset", "quick", "--rounds", "3"], "--preset quick fixes its settings: leave out --rounds"),
-        (["train", "--preset", "quick", "--env", "math"], "is for alfworld, not for math"),
+        (["train", "--preset", "quick", "--env", "math_retry"], "is for alfworld and math, not for math_retry"),
         (["train", "tiny", "--width", "100", "--heads", "8", "--out", "x"], "cannot be shared by 8 heads"),
         (["train", "tiny", "--env", "chess", "--out", "x"], "'chess'"),
         (["train", "sft", "--agent", "teacher", "--model", "x"], "demonstrations.agent"),

@@ -12,11 +12,13 @@ from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.envs.errors import ConfigError, EnvironmentFailure
 from holdergym.training import GroupAdvantage, Method, preset
 from holdergym.training import run as training_run
+from holdergym.training.advantages import State
 from holdergym.training.aggregation import HolderAggregation
-from holdergym.training.composition import VARIANTS, identities_of, notes_of, stages_of
+from holdergym.training.composition import VARIANTS, identities_of, notes_of, stages_of, without_effect
 from holdergym.training.config import TrainConfig
 from holdergym.training.experience import RewardSettings
 from holdergym.training.exponents import ConstantExponent
+from holdergym.training.learner import Learned, Learner, Lesson
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.models import open_models
 from holdergym.training.playground import Playground
@@ -243,15 +245,48 @@ def test_a_run_says_what_has_no_effect(tiny_checkpoint: Path, tmp_path: Path, mo
     assert said == ["kl.scale has no effect: kl.coefficient is 0."]
 
 
-def test_a_run_says_that_dropped_groups_are_not_replaced(
-    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(training_run, "open_playground", lambda config: LETTERS)
-    said: list[str] = []
-    config = settings(tiny_checkpoint, replace(preset("dapo"), reward=None), rounds=1, out=tmp_path / "run")
-    train(config, say=said.append)
-    assert [line.partition(":")[0] for line in said] == ["selection.max_rounds has no effect"]
-    assert read_metrics(tmp_path / "run")[-1]["episodes"] == 12
+def test_dropped_groups_are_replaced(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lessons: list[Lesson] = []
+    learn = Learner.learn
+
+    def spy(self: Learner, lesson: Lesson, state: State) -> Learned:
+        lessons.append(lesson)
+        return learn(self, lesson, state)
+
+    monkeypatch.setattr(Learner, "learn", spy)
+    dapo = replace(preset("dapo"), reward=None)
+    reports, _ = play(settings(tiny_checkpoint, dapo, rounds=3))
+    batches = [report.metrics["batches"] for report in reports]
+    assert max(batches) > 1  # else nothing was tested
+    for report, lesson, number in zip(reports, lessons, batches, strict=True):
+        assert report.metrics["episodes"] == 12 * number  # the log is of all that was played
+        groups = lesson.rollout.layout.groups
+        assert groups.sizes.tolist() == [4, 4, 4]
+        assert (groups.mean(lesson.rollout.verifier_E.double()) % 1 > 0).all()  # each has both
+        # The same task comes again in a small panel, and is another group with other samples.
+        slots = [(one.task_id, one.sample) for one in lesson.experience.trajectories]
+        assert len(set(slots)) == len(slots) == 12
+
+
+def test_a_round_that_never_has_enough_is_trained_on_what_is_left(tiny_checkpoint: Path) -> None:
+    hard = replace(preset("dapo"), reward=None, selection=DropUniformGroups(max_rounds=2))
+    config = settings(tiny_checkpoint, hard, rounds=1, groups=8, group_size=2, updates=1)
+    metrics = play(config)[0][0].metrics
+    assert metrics["batches"] == 2
+    assert metrics["episodes"] == 32
+    once = replace(hard, selection=DropUniformGroups(max_rounds=1))
+    metrics = play(replace(config, method=once))[0][0].metrics
+    assert "batches" not in metrics
+    assert metrics["episodes"] == 16
+    with pytest.raises(ConfigError, match="max_rounds is 0"):
+        DropUniformGroups(max_rounds=0)
+
+
+def test_an_explorer_keeps_groups_from_being_replaced() -> None:
+    both = preset("dapo+s2l-po")
+    assert both.batches == 1
+    assert without_effect(both)[0].startswith("selection.max_rounds has no effect beside S2L-PO")
+    assert not without_effect(preset("dapo"))
 
 
 def test_what_reads_correctness_reads_no_other_reward(tiny_checkpoint: Path) -> None:
