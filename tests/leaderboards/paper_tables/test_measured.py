@@ -18,7 +18,7 @@ from holdergym.leaderboards.paper_tables import (
     placed_below,
     placed_by,
 )
-from holdergym.leaderboards.paper_tables.assembling import EXACT
+from holdergym.leaderboards.paper_tables.assembling import EXACT, EXACT_AVERAGE
 from holdergym.leaderboards.paper_tables.listing import state_of, tables_as_text
 from holdergym.leaderboards.rate_differences import Part, combined
 
@@ -261,6 +261,15 @@ def test_mathematics_with_average_and_pass_at_8(measure, runs, shared) -> None:
     assert state.measured == 1
     measured = next(each for each in state.rows if each.row[0].row == row)
     assert (measured.wanted, measured.commands) == ((), None)
+
+    row = "qwen2.5-math-7b_gmpo"  # of notes that give no number of problems
+    for name, (_, won) in counts.items():
+        panel = open_problems(name, shared / "math").panel
+        measure(f"gmpo/math/{row}/{name}", won=won, panel=panel, env="math", engine=None, max_steps=1)
+    table = paper_table("gmpo/math", placed_below(runs))
+    cells, _ = cells_of(table, row)
+    marks = {name: [table.footnotes[number - 1] for number in cell.difference_notes] for name, cell in cells.items()}
+    assert marks == {name: [EXACT_AVERAGE if name == "Avg" else EXACT] for name in cells}
 
     four = "qwen3-4b-base_holderpo_linear-2-to-minus-2"
     panel = open_problems("aime2025", shared / "math").panel
