@@ -109,7 +109,7 @@ def _recipes() -> str:
     except MissingExtraError as error:
         return f"({error})"
     quick = [
-        (QUICK, "a tiny policy from nothing, trained here in minutes and compared before and after"),
+        (QUICK, "a tiny policy from nothing for alfworld or math, trained here in minutes, compared before and after"),
         (QUICK_SHORT, "the same, cut short: it shows that all steps work"),
     ]
     rows = [*quick, *((one.name, one.title) for one in RECIPES)]

@@ -75,6 +75,7 @@ def command(
     \b
     Examples:
       holdergym train --preset quick --out runs/quick
+      holdergym train --preset quick --env math --out runs/quick-math
       holdergym train --preset holderpo-alfworld-qwen2.5-1.5b --plan
       holdergym train --model smollm2-135m --env math --method holderpo --rounds 2 --groups 2 --out runs/math --plan
       holdergym train sft --model smollm2-135m --out runs/warm --plan
@@ -228,7 +229,9 @@ def _layers(config: Path | None, given: Sequence[Layer], assignments: Sequence[s
 @click.option("--data", help="Games or problems, as for eval.")
 @click.option("--model", help="Checkpoint to begin with: smollm2-135m, a folder, or a hub id.")
 @click.option("--prompt", help="What the policy reads: chat, window, react, free, or a file.")
-@click.option("--agent", help="Who demonstrates: searching or expert; in math oracle or scratchpad. [default: the former]")
+@click.option(
+    "--agent", help="Who demonstrates: searching or expert; in math oracle or scratchpad. [default: the former]"
+)
 @click.option("--samples", type=int, help="Demonstrations of each task. [default: 1]")
 @click.option("--rounds", type=int, help="Rounds. [default: 10]")
 @click.option("--updates", type=int, help="Optimiser steps a round. [default: 50]")
