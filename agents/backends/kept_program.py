@@ -16,6 +16,7 @@ from . import keeper
 # The keeper gives the program and what it has started 13 seconds.
 _END_SECONDS = 20.0
 _LOOK_SECONDS = 0.05
+_GONE_SECONDS = 5.0
 _LOG_BYTES = 1 << 16
 _SHOWN = 300
 _ERROR = re.compile(r"\b\w*(?:Error|Exception|Interrupt|Exit)\b:|\berror:")
@@ -87,6 +88,7 @@ class KeptProgram:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(found.pid, signal.SIGKILL)
         found.wait()
+        _await_end_of_group(found.pid)
 
     def _last_lines(self) -> list[str]:
         """The last lines of the output, without empty ones."""
@@ -97,6 +99,15 @@ class KeptProgram:
         except OSError:
             return []
         return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def _await_end_of_group(number: int) -> None:
+    """Waits a moment for processes that were killed: much memory takes a while to be given back."""
+    end = time.monotonic() + _GONE_SECONDS
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        while time.monotonic() < end:
+            os.killpg(number, 0)  # only asks
+            time.sleep(_LOOK_SECONDS)
 
 
 def _is_ending(line: str) -> bool:
