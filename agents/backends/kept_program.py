@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from . import keeper
@@ -19,9 +20,11 @@ _LOOK_SECONDS = 0.05
 _GONE_SECONDS = 5.0
 _LOG_BYTES = 1 << 16
 _SHOWN = 300
-_ERROR = re.compile(r"\b\w*(?:Error|Exception|Interrupt|Exit)\b:|\berror:")
+_ERROR = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt|Exit):|^(?:\S+: )?error:")
 # Says only that there is an error above.
-_ELSEWHERE = "See root cause above"
+_ELSEWHERE = re.compile(r"See (?:root cause|stack trace)")
+# What vLLM puts before a line: which process says it, how grave it is, when and where.
+_HEADER = re.compile(r"^(?:\(\w+ pid=\d+\) )?(?:[A-Z]+ \d\d-\d\d [\d:]+ \[[^\]]+\] )?")
 
 
 class KeptProgram:
@@ -67,11 +70,20 @@ class KeptProgram:
         """What the program said last, as far as it explains its end, on one line."""
         lines = self._last_lines()
         ending = next((line.removeprefix(keeper.ENDED) for line in lines if _is_ending(line)), "")
-        own = [line for line in lines if not _is_ending(line)]
-        errors = [place for place, line in enumerate(own) if _ERROR.search(line) and _ELSEWHERE not in line]
-        # Some errors say in further lines what they are.
-        said = " ".join(own[errors[-1] if errors else -1 :])[:_SHOWN] or "it says nothing"
-        return f"{ending}: {said}" if ending else said
+        said = self.error() or " ".join([line for line in lines if not _is_ending(line)][-1:]) or "it says nothing"
+        return f"{ending}: {said[:_SHOWN]}" if ending else said[:_SHOWN]
+
+    def error(self) -> str:
+        """The last error that the program has told of, as far as it is a cause, on one line; empty without any."""
+        lines = self._last_lines()
+        errors = [place for place, line in enumerate(lines) if _ERROR.search(line)]
+        causes = [place for place in errors if not _ELSEWHERE.search(lines[place])]
+        if not errors:
+            return ""
+        start = (causes or errors)[-1]
+        # Some errors say in further lines, which are indented, what they are.
+        more = takewhile(lambda line: line.startswith(" "), lines[start + 1 :])
+        return " ".join(" ".join([lines[start], *more]).split())[:_SHOWN]
 
     def close(self) -> None:
         """Ends the program. Closing again does nothing."""
@@ -91,14 +103,14 @@ class KeptProgram:
         _await_end_of_group(found.pid)
 
     def _last_lines(self) -> list[str]:
-        """The last lines of the output, without empty ones."""
+        """The last lines of the output, without empty ones and without headers."""
         try:
             with self._log.open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_BYTES))
                 text = file.read().decode(errors="replace")
         except OSError:
             return []
-        return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+        return [_HEADER.sub("", line.rstrip()) for line in text.splitlines() if line.strip()]
 
 
 def _await_end_of_group(number: int) -> None:

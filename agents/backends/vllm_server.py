@@ -91,8 +91,9 @@ class _Running(NamedTuple):
         return _socket(self.folder)
 
     def why(self) -> str:
-        """Why it has ended, on one line."""
-        return f"{self.program.why()} (see {_log(self.folder)})"
+        """Why it has ended or does not answer, on one line."""
+        reason = self.program.why() if self.program.ended() else self.program.error() or "its engine does not answer"
+        return f"{reason} (see {_log(self.folder)})"
 
     def close(self, *, keep_log: bool = False) -> None:
         """Ends it and removes its files."""

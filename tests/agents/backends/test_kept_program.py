@@ -123,6 +123,32 @@ def test_its_end_is_known_at_once_and_why(tmp_path: Path) -> None:
         assert kept.why() == "code 3: ValueError: the reason and more of it"
 
 
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("", "it says nothing"),
+        ("all is well\nstill\n", "still"),
+        ("RuntimeError: one\nTypeError: two\nleaked 4 instances\n - leaked this", "TypeError: two"),
+        ("RuntimeError: one\nX: failed. See root cause above: no Error: here", "RuntimeError: one"),
+        ("(EngineCore pid=7) ERROR 12-01 15:08:30 [core.py:5] ValueError: no room\nbye", "ValueError: no room"),
+        ("(APIServer pid=7) x.EngineDeadError: It died. See stack trace (above)\nnoise", "x.EngineDeadError: It died."),
+        ("python: error: unrecognized arguments: --x", "python: error: unrecognized arguments: --x"),
+        (
+            "a.ValidationError: 1 error\n  Value error, too long [x]\n    For more\nbye",
+            "error Value error, too long [x] For",
+        ),
+    ],
+)
+def test_the_telling_line_is_found(output: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "output").write_text(output)
+    with closing(start(tmp_path, "print(open('output').read(), flush=True)")) as kept:
+        until(kept.ended)
+        assert said in kept.why()
+        assert kept.why().startswith("code 0: ")
+        assert "bye" not in kept.why()
+        assert "noise" not in kept.why()
+
+
 def test_a_signal_is_a_reason_as_well(tmp_path: Path) -> None:
     with closing(start(tmp_path, "import os\nprint('last words', flush=True)\nos.kill(os.getpid(), 9)")) as kept:
         until(kept.ended)
