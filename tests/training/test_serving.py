@@ -332,3 +332,30 @@ def test_a_run_with_a_server_is_killed_gone_on_with_and_loses_its_server(tmp_pat
     assert code == 130, error
     assert "Traceback" not in error
     assert list(temporary.iterdir()) == [kept]
+
+
+@pytest.mark.vllm
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not HAS_VLLM and OTHER_PYTHON is None, reason="needs vllm, or HOLDERGYM_VLLM_PYTHON")
+def test_several_processes_share_one_server(tmp_path: Path, temporary: Path) -> None:
+    model, out = checkpoint(tmp_path / "model", tied=True), tmp_path / "run"
+    launched = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    dying = Run([*launched, *command(model, out, 1000, "--set=shard=true")], out, temporary)
+    dying.until_round(2)
+    engines = [one for one in dying.processes() if "EngineCore" in " ".join([one.name(), *one.cmdline()])]
+    assert len(engines) == 1
+    engines[0].kill()
+    code, error = dying.end()
+    assert code != 0
+    assert error.count("the vLLM server has died, start again with --resume") == 1, error
+    assert error.count("holdergym: error: ") == 1, error
+    done = len(read_metrics(out))
+    # One process goes on where two were.
+    code, error = Run(command(model, out, done + 1, "--resume"), out, temporary).end()
+    assert code == 0, error
+    lines = read_metrics(out)
+    assert [line["round"] for line in lines] == list(range(1, len(lines) + 1))
+    assert len(lines) == done + 1
+    assert all(line["sampler_mismatch"] < FLOAT32_LARGEST for line in lines)
+    assert all(line["episodes"] == 6 for line in lines)  # each was played once
