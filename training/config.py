@@ -20,6 +20,12 @@ Positive = Annotated[int, Field(ge=1)]
 
 # They change no number, so they are no part of the config's hash and may change when a run is resumed.
 CIRCUMSTANCES = ("data", "out", "part_tokens", "keep_last", "log_to", "shard")
+# Neither do these. They stand in config.toml, as a run cannot go on without them, but another machine has others.
+PLACES = tuple(
+    f"{model}.backend.{key}"
+    for model in ("agent", "explorer", "partner")
+    for key in ("python", "environment", "start_s")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,11 +43,8 @@ def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[M
     Raises:
         HolderGymError: If one cannot be loaded, or they do not fit together.
     """
-    if processes.count > 1 and isinstance(config.agent.backend, VllmSettings):
-        raise ConfigError(
-            "a vLLM engine inside one of several processes would take the launcher's settings for its own: set "
-            "agent.backend.name to vllm_server, which the first process starts for all, or to transformers"
-        )
+    if processes.count > 1:
+        _refuse_engines(config)
     with ExitStack() as opened:
         learners: list[Learner] = []
         for place, view in enumerate(config.method.views):
@@ -65,6 +62,19 @@ def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[M
             found = Explorer(settings_of_explorer(config), tokenizer, config.explorer_samples, config.seed)
             explorer = opened.enter_context(closing(found))
         yield Models(tuple(learners), explorer)
+
+
+def _refuse_engines(config: TrainConfig) -> None:
+    """Refuses what several processes cannot have."""
+    for name, one in (("agent", config.agent), ("partner", config.partner), ("explorer", config.explorer)):
+        if one is not None and isinstance(one.backend, VllmSettings):
+            others = "transformers"
+            if name != "explorer":
+                others = "vllm_server, which the first process starts for all, or to transformers"
+            raise ConfigError(
+                "a vLLM engine inside one of several processes would take the launcher's settings for its own: set "
+                f"{name}.backend.name to {others}"
+            )
 
 
 def _of_partner(config: TrainConfig) -> TrainConfig:

@@ -1,9 +1,10 @@
 """The processes of a run: this one alone, or several that share its work and come to the same weights.
 
 All of them know the same: every process has all episodes of a round, all advantages and all that the stages remember,
-and works them out alike. What is shared is what costs time: each plays some of the episodes, scores some of the
-sequences, and computes the gradient of some units of aggregation. Shares of the loss are those of the whole mini-batch
-(see ``objective``), so gradients are added up over processes.
+and works them out alike. What is shared is what costs time: each plays some of the episodes (the first plays all where
+it has started a server for them, see ``serving``), scores some of the sequences, and computes the gradient of some
+units of aggregation. Shares of the loss are those of the whole mini-batch (see ``objective``), so gradients are added
+up over processes.
 """
 
 import os

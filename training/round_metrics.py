@@ -53,10 +53,19 @@ def of_sampler(rollout: Rollout) -> dict[str, float]:
     return {"sampler_mismatch": float(difference_T.max())} if len(difference_T) else {}
 
 
-def of_speed(experience: Experience, seconds: Mapping[str, float]) -> dict[str, float]:
-    """Tokens a second, and the accelerator's memory."""
+def of_speed(
+    experience: Experience, trained: Experience, epochs: int, seconds: Mapping[str, float]
+) -> dict[str, float]:
+    """Tokens a second, and the accelerator's memory.
+
+    Args:
+        experience: The round.
+        trained: What of it was trained on.
+        epochs: Passes over that.
+        seconds: Wall time by stage.
+    """
     sampled = len(experience.sampled_logp_T)
-    total = sum(len(one.ids) for one in experience.sequences)
+    total = epochs * sum(len(one.ids) for one in trained.sequences)
     found = {"sampled_tokens_per_s": sampled / seconds["rollout"], "trained_tokens_per_s": total / seconds["update"]}
     if torch.cuda.is_available():
         found["memory_gib"] = torch.cuda.max_memory_allocated() / 2**30

@@ -13,7 +13,7 @@ from ..envs.files import replace_file
 from ..envs.folder_lock import LOCK, FolderLock
 from ..envs.settings import file_layer, first_difference, resolve
 from .composition import without_effect
-from .config import CIRCUMSTANCES, OptimiserSettings, TrainConfig, ValidationSettings
+from .config import CIRCUMSTANCES, PLACES, OptimiserSettings, TrainConfig, ValidationSettings
 from .learner import Learner, NotFiniteError
 from .models import open_models
 from .optimiser import Optimiser
@@ -97,7 +97,7 @@ class RunSettings(Protocol):
 
     @property
     def updates(self) -> int:
-        """Optimiser steps a round."""
+        """Optimiser steps of a pass over a round's episodes."""
 
     @property
     def optimiser(self) -> OptimiserSettings:
@@ -252,7 +252,7 @@ def look(config: RunSettings, checkpoints: Checkpoints, resume: bool) -> Restore
     if not resume:
         raise TrainingError(f"{config.out} holds a training run: add --resume to go on, or choose another --out")
     saved = resolve(type(config), [file_layer(path)])
-    changed = first_difference(saved, config, leave_out=(*CIRCUMSTANCES, "rounds"))
+    changed = first_difference(saved, config, leave_out=(*CIRCUMSTANCES, *PLACES, "rounds"))
     if changed:
         raise TrainingError(
             f"cannot resume {config.out}: the setting {changed.key!r} is {changed.first!r} there and "

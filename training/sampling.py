@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Literal, NamedTuple
 
 from ..envs.panel import Panel
@@ -15,15 +16,17 @@ class DrawInputs(NamedTuple):
 
     Attributes:
         panel: The tasks.
-        size: Tasks to be drawn.
+        size: Tasks of the round.
         round: Number of the round, from 1.
         seed: Seed of the run.
+        further: Tasks that are to follow these, if the round should want more.
     """
 
     panel: Panel
     size: int
     round: int
     seed: int
+    further: int = 0
 
 
 class GroupResult(NamedTuple):
@@ -49,13 +52,22 @@ class Remembered(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UniformSampler:
-    """The panel is gone through again and again, each time in another order."""
+    """The panel is gone through again and again, each time in another order.
+
+    What a round may want beside is drawn from the rest of the panel, so that no task is passed over for it: how many
+    of these are played is not known beforehand [X].
+    """
 
     name: Literal["uniform"] = "uniform"
 
     def __call__(self, inputs: DrawInputs, state: State) -> list[Task]:
-        """The tasks of a round."""
-        return tasks_of_round(inputs.panel, inputs.size, inputs.round, inputs.seed)
+        """The tasks of a round, and further ones."""
+        drawn = tasks_of_round(inputs.panel, inputs.size, inputs.round, inputs.seed)
+        rest = list(inputs.panel.tasks)
+        random.Random(f"further tasks, seed {inputs.seed}, round {inputs.round}").shuffle(rest)
+        known = {task.id for task in drawn}
+        rest.sort(key=lambda task: task.id in known)  # those come last, where the panel is small
+        return [*drawn, *islice(cycle(rest), inputs.further)]
 
     def remember(self, results: Sequence[GroupResult], state: State) -> Remembered:
         """Nothing hangs on how the groups did."""

@@ -35,8 +35,8 @@ class DropUniformGroups:
             raise ConfigError(f"selection.max_rounds is {self.max_rounds}: it must be 1 or more")
 
     def left(self, groups: Sequence[Sequence[Trajectory]]) -> int:
-        """How many groups of episodes are not dropped. Episodes that failed are in none."""
-        won = [{one.outcome is Outcome.WON for one in group if one.outcome.finished} for group in groups]
+        """How many groups of episodes are not dropped. Episodes that failed, or have no turn, are in none."""
+        won = [{one.outcome is Outcome.WON for one in group if one.outcome.finished and one.turns} for group in groups]
         return sum(len(kinds) > 1 for kinds in won)
 
     def __call__(self, rollout: Rollout) -> Tensor:

@@ -72,7 +72,7 @@ class Trainer:
         config: The settings.
         models: What learns, and what plays for it.
         playground: Tasks and environments.
-        processes: Who shares the work: each plays some of the episodes, and all get all.
+        processes: Who shares the work: each plays some of the episodes, or the first plays all, and all get all.
         each_episode: Told of each episode that this process has played.
 
     Attributes:
@@ -107,7 +107,8 @@ class Trainer:
         """
         config, method, clock = self._config, self._config.method, _Clock()
         number, memory = done.round + 1, dict(done.stage)
-        draw = DrawInputs(self.playground.train, config.groups * method.batches, number, config.seed)
+        further = config.groups * (method.batches - 1)
+        draw = DrawInputs(self.playground.train, config.groups, number, config.seed, further)
         with clock("rollout"):
             rolled = method.source(self._request(method.sampler(draw, done.of("sampler")), number))
             experience = Experience.of(rolled.groups, least=method.least_of_group, explored=rolled.explored)
@@ -132,7 +133,8 @@ class Trainer:
                 learned = learner.learn(lesson, done.of(f"{learner.label}advantage"))
                 memory[f"{learner.label}advantage"] = learned.state
                 metrics |= learned.metrics
-        metrics |= round_metrics.of_speed(experience, clock.seconds)
+        trained = experience.take(kept)
+        metrics |= round_metrics.of_speed(experience, trained, config.epochs, clock.seconds)
         stage = {name: state for name, state in memory.items() if state}
         return RoundReport(Progress(number, done.update + len(shares), stage), metrics, clock.seconds)
 
@@ -235,17 +237,17 @@ def _results(experience: Experience, rollout: Rollout) -> list[GroupResult]:
 def _select(config: TrainConfig, rollout: Rollout) -> list[int]:
     """Numbers of the episodes that are trained on; all, if the selection would leave none.
 
-    Where a round may have several batches, the last one can bring more groups than are wanted: the first are taken.
+    Where a round may have several batches, there can be more groups than are wanted: the first are taken.
     """
     everything = list(range(rollout.layout.episodes.count))
     if config.method.selection is None:
         return everything
-    kept: list[int] = config.method.selection(rollout).nonzero().squeeze(1).tolist()
+    kept: list[int] = config.method.selection(rollout).nonzero().squeeze(1).tolist() or everything
     if config.method.batches > 1:
         group_E = rollout.layout.groups.index.tolist()
         first = set(sorted({group_E[one] for one in kept})[: config.groups])
         kept = [one for one in kept if group_E[one] in first]
-    return kept or everything
+    return kept
 
 
 def shares_of_round(episodes: int, config: TrainConfig, number: int) -> list[list[int]]:

@@ -6,17 +6,23 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from holdergym.agents.backends.settings import VllmSettings
+from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.envs.errors import ConfigError
 from holdergym.training.metrics_log import read_metrics
+from holdergym.training.models import open_models
+from holdergym.training.presets import preset
 from holdergym.training.processes import ALONE, Processes, ProcessesError, open_processes
 
 from ..agents.conftest import tiny_checkpoint
 from ..conftest import REPOSITORY
 from .one_of_several import every_gradient, one_round
+from .word_game import settings
 
 __all__ = ["tiny_checkpoint"]
 
@@ -155,6 +161,22 @@ def test_a_killed_process_ends_all_and_the_run_goes_on(tiny_checkpoint: Path, tm
             code, said = member.end()
             assert code == 0, said
     assert [line["round"] for line in numbers(whole)] == list(range(13))
+
+
+@pytest.mark.parametrize("name", ["agent", "explorer", "partner"])
+def test_an_engine_of_any_model_is_refused_in_one_of_several_processes(name: str, tmp_path: Path) -> None:
+    class Two(Processes):
+        count = 2
+
+    method = preset({"agent": "grpo", "explorer": "s2l-po", "partner": "codistill"}[name])
+    engine = LanguageModelSettings(model=str(tmp_path / "none"), backend=VllmSettings())
+    plain = settings(tmp_path / "none", preset("grpo"))
+    own = replace(plain.agent, backend=VllmSettings()) if name == "agent" else engine
+    with (
+        pytest.raises(ConfigError, match=rf"set {name}\.backend\.name to .*transformers"),
+        open_models(replace(plain, method=method, **{name: own}), Two()),
+    ):
+        pass
 
 
 @pytest.mark.slow

@@ -1,7 +1,9 @@
 import pytest
 import torch
+from holdergym.agents.trajectory import Outcome, Trajectory, Turn
 from holdergym.envs.errors import ConfigError
 from holdergym.training import Layout, Rollout, Segments, StepRowAdvantage
+from holdergym.training.experience import Experience, RewardSettings
 from holdergym.training.gigpo import GiGPOAdvantage
 from holdergym.training.rewards import OverlongPenalty, VerifierReward, shaped
 from holdergym.training.selection import DropUniformGroups
@@ -27,6 +29,26 @@ def test_uniform_groups_are_dropped_by_their_verifier_reward() -> None:
         old_logp_T=torch.zeros(6),
     )
     assert DropUniformGroups()(rollout).tolist() == [False, False, True, True, False, False]
+
+
+def test_groups_that_are_left_are_those_that_are_kept() -> None:
+    """Episodes that failed, or ended before a first turn, are not trained on: a group may not count on them."""
+
+    def played(sample: int, outcome: Outcome, turns: int = 1) -> Trajectory:
+        turn = Turn("Say a", "a", True, 0.0, prompt_ids=(1,), response_ids=(2,), logprobs=(-1.0,))
+        return Trajectory("t", "k", sample, 0, "a", (turn,) * turns, outcome, 0.0)
+
+    won, lost, limit, error = Outcome.WON, Outcome.LOST, Outcome.LIMIT, Outcome.ERROR
+    groups = [
+        [played(0, won), played(1, lost), played(2, won)],
+        [played(0, won), played(1, error), played(2, won)],
+        [played(0, won), played(1, limit, turns=0), played(2, won)],
+        [played(0, won), played(1, limit), played(2, won)],
+    ]
+    experience = Experience.of(groups)
+    kept = DropUniformGroups()(experience.rollout(RewardSettings(), experience.sampled_logp_T))
+    assert kept.tolist() == [True] * 3 + [False] * 4 + [True] * 3
+    assert DropUniformGroups().left(groups) == 2
 
 
 def test_bad_settings() -> None:

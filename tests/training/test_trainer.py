@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 import torch
+from holdergym.agents.backends.settings import VllmServerSettings
 from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.agents.token_file import load_tokens
 from holdergym.agents.trajectory import Outcome
 from holdergym.envs.errors import ConfigError, HolderGymError
+from holdergym.envs.panel import Panel
 from holdergym.envs.settings import Layer, as_toml, resolve
+from holdergym.envs.task import Task
 from holdergym.training import run as training_run
 from holdergym.training.config import LoraSettings, OptimiserSettings, TrainConfig, ValidationSettings
 from holdergym.training.experience import RewardSettings
@@ -26,7 +29,7 @@ from holdergym.training.plotting import plot_run
 from holdergym.training.policy import Policy
 from holdergym.training.presets import preset
 from holdergym.training.run import train
-from holdergym.training.sampling import tasks_of_round
+from holdergym.training.sampling import DrawInputs, UniformSampler, tasks_of_round
 from holdergym.training.saving import CheckpointError, Checkpoints
 from holdergym.training.scoring import require_plain_head
 from holdergym.training.trainer import Progress, Trainer, shares_of_round
@@ -144,6 +147,8 @@ def test_epochs_are_further_passes_over_the_same_episodes(config: TrainConfig) -
     # A pass over everything is one step; by the second pass the policy is not the one that played.
     assert once["ratio_moved_share"] == 0
     assert 0.3 < thrice["ratio_moved_share"] <= 2 / 3
+    trained = {epochs: one.metrics["trained_tokens_per_s"] * one.seconds["update"] for epochs, one in found.items()}
+    assert trained[3] == pytest.approx(3 * trained[1])
 
 
 def test_each_pass_deals_all_episodes_out_anew(config: TrainConfig) -> None:
@@ -298,6 +303,20 @@ def test_other_settings_are_refused(config: TrainConfig, letters: None) -> None:
         train(replace(config, group_size=4), resume=True)
 
 
+def test_where_a_server_runs_may_change(config: TrainConfig) -> None:
+    def with_server(**changes: Any) -> TrainConfig:
+        backend = VllmServerSettings(python="here/python", environment={"CUDA_VISIBLE_DEVICES": 1})
+        return replace(config, agent=replace(config.agent, backend=replace(backend, **changes)))
+
+    config.out.mkdir()
+    (config.out / "config.toml").write_text(with_server().to_toml())
+    checkpoints = Checkpoints(config.out / "checkpoints", 2)
+    there = with_server(python="there/python", environment={"CUDA_VISIBLE_DEVICES": 0}, start_s=60.0)
+    assert training_run.look(there, checkpoints, resume=True) is None
+    with pytest.raises(HolderGymError, match=r"the setting 'agent\.backend\.dtype' is 'auto' there"):
+        training_run.look(with_server(dtype="float32"), checkpoints, resume=True)
+
+
 def test_a_loss_that_is_no_number_stops_before_the_step(config: TrainConfig, letters: None) -> None:
     broken = replace(config, rewards=RewardSettings(won=float("inf")))
     for trainer, policy in fresh(broken):
@@ -331,6 +350,20 @@ def test_a_reference_holds_the_policy(config: TrainConfig) -> None:
         report = trainer.round(Progress())
         report = trainer.round(report.progress)
         assert report.metrics["kl"] > 0
+
+
+def test_further_tasks_of_a_round_pass_none_over() -> None:
+    """The first tasks of the rounds are those of a run that wants no further ones."""
+    panel = Panel.of("numbers", [Task(f"made_up/numbers/{number:02}", "", "0" * 64) for number in range(12)])
+    sampler, seen = UniformSampler(), []
+    for number in range(1, 7):
+        drawn = sampler(DrawInputs(panel, 4, number, 5, further=12), {})
+        assert drawn[:4] == sampler(DrawInputs(panel, 4, number, 5), {})
+        assert len({task.id for task in drawn[:12]}) == 12  # those that are left, before one comes again
+        assert len(drawn) == 16
+        assert drawn[4:] != sampler(DrawInputs(panel, 4, number, 6, further=12), {})[4:]
+        seen += [task.id for task in drawn[:4]]
+    assert sorted(seen) == sorted(2 * [task.id for task in panel.tasks])
 
 
 def test_the_draw_of_tasks_is_a_function_of_the_round() -> None:

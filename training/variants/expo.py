@@ -84,12 +84,12 @@ class GaussianCurriculum:
         weights = self._weights(inputs.panel, state)
         rng = random.Random(f"curriculum, seed {inputs.seed}, round {inputs.round}")
         drawn: list[Task] = []
-        while len(drawn) < inputs.size:
+        while len(drawn) < inputs.size + inputs.further:
             # The largest keys log(u) / w are a draw without replacement, each time with chances in proportion to w
             # (Efraimidis and Spirakis 2006).
             keys = {task.id: math.log(1 - rng.random()) / weights[task.id] for task in inputs.panel.tasks}
             order = sorted(inputs.panel.tasks, key=lambda task: keys[task.id], reverse=True)
-            drawn += order[: inputs.size - len(drawn)]
+            drawn += order[: inputs.size + inputs.further - len(drawn)]
         return drawn
 
     def remember(self, results: Sequence[GroupResult], state: State) -> Remembered:

@@ -266,6 +266,32 @@ def test_dropped_groups_are_replaced(tiny_checkpoint: Path, monkeypatch: pytest.
         # The same task comes again in a small panel, and is another group with other samples.
         slots = [(one.task_id, one.sample) for one in lesson.experience.trajectories]
         assert len(set(slots)) == len(slots) == 12
+        tokens = sum(len(one.ids) for one in lesson.experience.sequences)  # what was dropped is not trained on
+        assert report.metrics["trained_tokens_per_s"] * report.seconds["update"] == pytest.approx(tokens)
+
+
+def test_a_round_without_a_group_to_learn_from_trains_on_no_more_than_another(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lost(WordGame):
+        def step(self, action: str):  # type: ignore[no-untyped-def]
+            return "no", 0.0, True, False, self._info(False)
+
+    lessons: list[Lesson] = []
+    learn = Learner.learn
+
+    def spy(self: Learner, lesson: Lesson, state: State) -> Learned:
+        lessons.append(lesson)
+        return learn(self, lesson, state)
+
+    monkeypatch.setattr(Learner, "learn", spy)
+    dapo = replace(preset("dapo"), reward=None, selection=DropUniformGroups(max_rounds=3))
+    config = settings(tiny_checkpoint, dapo, rounds=1)
+    with open_models(config) as opened:
+        report = Trainer(config, opened, Playground("math", PANEL, None, Lost, Lost)).round(Progress())
+    assert report.metrics["batches"] == 3
+    assert report.metrics["episodes"] == 36
+    assert lessons[0].rollout.layout.groups.sizes.tolist() == [4, 4, 4]
 
 
 def test_a_round_that_never_has_enough_is_trained_on_what_is_left(tiny_checkpoint: Path) -> None:
