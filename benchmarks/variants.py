@@ -23,12 +23,14 @@ cost of a token is beside the policy's: less than 1 where a smaller model sample
 every token that was sampled in the run, and is beside that of GRPO's run of the same seed, in the mean over the seeds:
 2 where twice as many episodes are played. Scoring and training are in neither.
 
-Everything is gone on with where it was interrupted. ``--table`` writes the table of what there is, and trains nothing.
+Everything is gone on with where it was interrupted, with the settings that stand in ``settings.json``: others want
+another folder. ``--table`` writes the table of what there is, and trains nothing.
 """
 
 import argparse
 import json
 import math
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -153,11 +155,13 @@ Score = Mapping[str, Attempts]
 
 
 _ADJUSTABLE = ("warm_rounds", "rounds", "groups", "group_size", "updates", "samples")
+_SETTINGS = ("study", "learning_rate", *_ADJUSTABLE)
 
 
 def main() -> None:
     options = _options()
     torch.set_num_threads(options.threads)
+    _require_same_settings(options)
     if not options.table:
         for seed in options.seeds:
             begun = {name: _warm(options, name, seed) for name in STUDIES[options.study].sizes}
@@ -186,6 +190,21 @@ def _options() -> argparse.Namespace:
         if getattr(options, name) is None:
             setattr(options, name, getattr(STUDIES[options.study], name))
     return options
+
+
+def _require_same_settings(options: argparse.Namespace) -> None:
+    """Refuses a folder whose runs have other settings, and writes down those of a new one."""
+    path, own = options.out / "settings.json", {name: getattr(options, name) for name in _SETTINGS}
+    if path.is_file():
+        for name, there in json.loads(path.read_text(encoding="utf-8")).items():
+            if own.get(name) != there:
+                sys.exit(
+                    f"{options.out} has runs with {name} {there}, not {own.get(name)}: give "
+                    f"--{name.replace('_', '-')} {there}, or another --out"
+                )
+    elif not options.table:
+        options.out.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(own), encoding="utf-8")
 
 
 def _warm(options: argparse.Namespace, name: str, seed: int) -> Path:

@@ -88,6 +88,22 @@ def test_scores_of_the_form_before_are_read_as_well(tmp_path: Path, monkeypatch:
     assert now["grpo"][0].startswith("50.0%")
 
 
+def test_runs_of_other_settings_are_not_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a table nor a run says of a folder's scores that they are of another study, or of more samples."""
+    ended(tmp_path / "seed-0" / "grpo", [{"episodes": 8.0, "turns": 1.0, "response_tokens": 4.0}])
+    only = ("--seeds", "0", "--methods", "grpo")
+    assert table(monkeypatch, tmp_path, *only)["grpo"][0].startswith("50.0%")
+    made = {"study": "scratchpad", "learning_rate": 3e-4, "samples": 4}
+    (tmp_path / "settings.json").write_text(json.dumps(made))
+    for arguments, message in (
+        (only, "has runs with study scratchpad, not recall: give --study scratchpad, or another --out"),
+        ((*only, "--study", "scratchpad", "--samples", "8"), "has runs with samples 4, not 8: give --samples 4"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            table(monkeypatch, tmp_path, *arguments)
+    assert "builtin_difference_valid" in table(monkeypatch, tmp_path, *only, "--study", "scratchpad")["notes"][0]
+
+
 def test_without_grpo_there_is_nothing_to_be_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended(tmp_path / "seed-0" / "grpo+avspo", [{"episodes": 8.0, "turns": 1.0, "response_tokens": 4.0}])
     found = table(monkeypatch, tmp_path, "--seeds", "0", "--methods", "grpo", "grpo+avspo")
@@ -130,3 +146,5 @@ def test_a_short_run_of_methods_with_other_models(study: str, tmp_path: Path) ->
     for line in read_metrics(tmp_path / "seed-0" / "grpo" / "run"):
         assert line["policy/tokens"] == pytest.approx(line["episodes"] * line["turns"] * line["response_tokens"])
     assert set(line) & COSTS == {"policy/tokens", "rollout_cost"}
+    written = json.loads((tmp_path / "settings.json").read_text())
+    assert (written["study"], written["rounds"], written["samples"]) == (study, 4, 1)
