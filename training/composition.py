@@ -300,7 +300,7 @@ def without_effect(method: Method) -> list[str]:
     found = (
         (method.kl.scale is not None and method.kl.coefficient == 0, "kl.scale has no effect: kl.coefficient is 0."),
         (
-            isinstance(method.selection, DropUniformGroups) and isinstance(method.source, ExplorerMix),
+            isinstance(method.selection, DropUniformGroups) and method.needs_explorer,
             "selection.max_rounds has no effect beside S2L-PO: groups that drop_uniform drops are not replaced by new "
             "ones, and a round is trained on the others.",
         ),

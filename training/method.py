@@ -94,7 +94,7 @@ class Method:
     @property
     def batches(self) -> int:
         """Most batches of tasks that are played in a round; beside S2L-PO one, as its mix is that of a round [X]."""
-        if isinstance(self.selection, DropUniformGroups) and isinstance(self.source, OnPolicy):
+        if isinstance(self.selection, DropUniformGroups) and not self.needs_explorer:
             return self.selection.max_rounds
         return 1
 

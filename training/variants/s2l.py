@@ -3,11 +3,12 @@
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from ...agents.trajectory import Outcome, Trajectory
 from ...envs.errors import ConfigError
-from ..sources import Player, RolloutRequest, Rollouts, Slot, jobs_of, tokens_of
+from ..sources import OnPolicy, Player, RolloutRequest, Rollouts, Slot, jobs_of, tokens_of
 
 
 class Mix(NamedTuple):
@@ -76,6 +77,10 @@ class ExplorerMix:
         Raises:
             ConfigError: If there is no explorer and the round needs one.
         """
+        if self.transition == 0:
+            alone = OnPolicy()(request)
+            cost = rollout_cost(request.policy, None, chain.from_iterable(alone.groups), ())
+            return alone._replace(metrics={"explorer/alpha": 0.0, **cost, **alone.metrics})
         mix = self.mix(request.round, request.rounds, request.group_size)
         # The policy's samples come first: without an explorer they are those of a run without this stage.
         groups = jobs_of(request, mix.explorer + mix.learner)

@@ -315,6 +315,16 @@ def test_an_explorer_keeps_groups_from_being_replaced() -> None:
     assert not without_effect(preset("dapo"))
 
 
+def test_an_explorer_that_is_turned_off_does_not(tiny_checkpoint: Path) -> None:
+    dapo = replace(preset("dapo"), reward=None)
+    off = replace(dapo, source=ExplorerMix(transition=0))
+    assert not without_effect(off)
+    (plain, weights), (found, theirs) = (play(settings(tiny_checkpoint, one, rounds=2)) for one in (dapo, off))
+    assert max(report.metrics["batches"] for report in plain) > 1  # else nothing was tested
+    assert [one.metrics["batches"] for one in found] == [one.metrics["batches"] for one in plain]
+    assert all(torch.equal(theirs[name], one) for name, one in weights.items())
+
+
 def test_what_reads_correctness_reads_no_other_reward(tiny_checkpoint: Path) -> None:
     """Success is paid 7 and failure -3: the curriculum, the KL coefficient and the collapse rate see 1 and 0."""
     method = preset("avspo+expo")
