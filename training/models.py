@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..agents.backends.settings import VllmSettings
+from ..agents.backends.settings import VllmServerSettings, VllmSettings
 from ..agents.language_model_settings import LanguageModelSettings
 from ..envs.errors import ConfigError
 from .config import TrainConfig, as_policy, explorer_temperature
@@ -66,15 +66,21 @@ def open_models(config: TrainConfig, processes: Processes = ALONE) -> Iterator[M
 
 def _refuse_engines(config: TrainConfig) -> None:
     """Refuses what several processes cannot have."""
-    for name, one in (("agent", config.agent), ("partner", config.partner), ("explorer", config.explorer)):
+    for name, one in (("agent", config.agent), ("partner", config.partner)):
         if one is not None and isinstance(one.backend, VllmSettings):
-            others = "transformers"
-            if name != "explorer":
-                others = "vllm_server, which the first process starts for all, or to transformers"
             raise ConfigError(
                 "a vLLM engine inside one of several processes would take the launcher's settings for its own: set "
-                f"{name}.backend.name to {others}"
+                f"{name}.backend.name to vllm_server, which the first process starts for all, or to transformers"
             )
+    explorer = config.explorer
+    if explorer is None or config.explorer_samples is not None:
+        return
+    if isinstance(explorer.backend, VllmSettings | VllmServerSettings):
+        raise ConfigError(
+            "each of several processes lets the explorer play its share, and would start a vLLM of its own for it: set "
+            "explorer.backend.name to transformers, let it play by `holdergym eval` and set explorer_samples, or start "
+            "one process"
+        )
 
 
 def _of_partner(config: TrainConfig) -> TrainConfig:

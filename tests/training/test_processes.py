@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from holdergym.agents.backends.settings import VllmSettings
+from holdergym.agents.backends.settings import VllmServerSettings, VllmSettings
+from holdergym.agents.checkpoints import ModelError
 from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.envs.errors import ConfigError
 from holdergym.training.metrics_log import read_metrics
@@ -163,20 +164,34 @@ def test_a_killed_process_ends_all_and_the_run_goes_on(tiny_checkpoint: Path, tm
     assert [line["round"] for line in numbers(whole)] == list(range(13))
 
 
-@pytest.mark.parametrize("name", ["agent", "explorer", "partner"])
-def test_an_engine_of_any_model_is_refused_in_one_of_several_processes(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "backend", "message"),
+    [
+        ("agent", VllmSettings(), r"set agent\.backend\.name to vllm_server, .* or to transformers"),
+        ("partner", VllmSettings(), r"set partner\.backend\.name to vllm_server, .* or to transformers"),
+        ("explorer", VllmSettings(), r"set explorer\.backend\.name to transformers, .* or start one process"),
+        ("explorer", VllmServerSettings(), r"set explorer\.backend\.name to transformers, .* or start one process"),
+    ],
+)
+def test_engines_that_several_processes_cannot_have_are_refused(
+    name: str, backend: VllmSettings | VllmServerSettings, message: str, tmp_path: Path
+) -> None:
     class Two(Processes):
         count = 2
 
-    method = preset({"agent": "grpo", "explorer": "s2l-po", "partner": "codistill"}[name])
-    engine = LanguageModelSettings(model=str(tmp_path / "none"), backend=VllmSettings())
-    plain = settings(tmp_path / "none", preset("grpo"))
-    own = replace(plain.agent, backend=VllmSettings()) if name == "agent" else engine
-    with (
-        pytest.raises(ConfigError, match=rf"set {name}\.backend\.name to .*transformers"),
-        open_models(replace(plain, method=method, **{name: own}), Two()),
-    ):
+    plain = settings(
+        tmp_path / "none",
+        preset({"agent": "grpo", "explorer": "s2l-po", "partner": "codistill"}[name]),
+        **({} if name == "agent" else {name: LanguageModelSettings(model="none", backend=backend)}),
+    )
+    if name == "agent":
+        plain = replace(plain, agent=replace(plain.agent, backend=backend))
+    with pytest.raises(ConfigError, match=message), open_models(plain, Two()):
         pass
+    if name == "explorer":  # what plays from a file starts nothing: the next thing that is missing is the policy
+        stored = replace(plain, explorer_samples=tmp_path / "tokens.npz")
+        with pytest.raises(ModelError, match="there is no model"), open_models(stored, Two()):
+            pass
 
 
 @pytest.mark.slow
