@@ -335,7 +335,7 @@ def _table(options: argparse.Namespace) -> str:
         if name in compared and name != "grpo":
             one = compared[name]
             less = f"{one.difference.value:+.1%} [{one.interval.low:+.1%}, {one.interval.high:+.1%}]"
-            p = f"{adjusted[name]:.3f}" if name in adjusted else "-"
+            p = "-" if name not in adjusted else "< 0.001" if adjusted[name] < 0.001 else f"{adjusted[name]:.3f}"
         lines.append(
             f"| {name} | {sum(rates) / len(rates):.1%} [{interval.low:.1%}, {interval.high:.1%}] | {less} | {p} | "
             f"{', '.join(f'{rate:.1%}' for rate in rates)} | {_mean(options, name, 'success', '.1%')} | "
