@@ -108,10 +108,11 @@ class VirtualSampleAdvantage:
         dtype = torch.promote_types(rollout.reward_E.dtype, torch.float32)
         metrics = {
             "avspo_acr": Average.of(torch.tensor([acr], dtype=torch.float64)),
-            "avspo_threshold": Average.of(torch.tensor([threshold], dtype=torch.float64)),
             "repaired_groups": Average.of(repaired_P),
             "virtual_samples": Average.of(torch.where(repaired_P, number_P, 0).double()),
         }
+        if self.mode != "code":
+            metrics["avspo_threshold"] = Average.of(torch.tensor([threshold], dtype=torch.float64))
         after = self._after(rollout, acr, rates, threshold, state)
         return Advantages(rollout.layout.units("trajectory").spread(value_E).to(dtype), after, metrics)
 

@@ -204,6 +204,12 @@ def test_the_bound_is_reached_where_all_virtual_rewards_are_equal() -> None:
     assert found.tolist() == pytest.approx([-((1 / G) ** 0.5)] * G)
 
 
+def test_the_log_has_a_threshold_where_there_is_one() -> None:
+    for mode in ("icml", "www"):
+        assert advantages(collapsed(1, 0, 0), mode=mode).metrics["avspo_threshold"].value == 0.5
+    assert "avspo_threshold" not in advantages(collapsed(1, 0, 0), mode="code").metrics
+
+
 def test_random_groups_of_uneven_sizes_against_the_formula() -> None:
     generator = random.Random(5)
     for _ in range(60):
