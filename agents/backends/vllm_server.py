@@ -207,7 +207,13 @@ class VllmServerBackend(OpenAIBackend):
             await self._raise_if_dead()
             self._failed = True
             raise BackendError(f"vLLM does not take the weights: {error_message(response.content)}")
-        answer = response.json()
+        try:
+            answer = response.json()
+        except (ValueError, RecursionError):
+            self._failed = True
+            raise BackendError(
+                f"the vLLM server's answer to {path.partition('?')[0]} is no JSON: {error_message(response.content)}"
+            ) from None
         return answer if isinstance(answer, dict) else {}
 
     async def _while_alive(self, request: Coroutine[object, object, bool]) -> bool:
@@ -361,6 +367,9 @@ def _environment(settings: VllmServerSettings) -> dict[str, str]:
         # They are of the environment that this runs in.
         for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
             given.pop(name, None)
+    # torchrun sets it for each of several processes, and the server computes for all of them.
+    if "TORCHELASTIC_RUN_ID" in given and given.get("OMP_NUM_THREADS") == "1":
+        del given["OMP_NUM_THREADS"]
     # It would join the processes of a launcher that has started this one, and wait for them.
     for name in [name for name in given if name in _OF_LAUNCHERS or name.startswith("TORCHELASTIC_")]:
         del given[name]

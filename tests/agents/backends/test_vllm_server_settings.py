@@ -120,6 +120,17 @@ def test_variables_of_this_environment_stay_here(monkeypatch: pytest.MonkeyPatch
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
 
 
+def test_a_launchers_one_thread_is_not_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert _environment(VllmServerSettings())["OMP_NUM_THREADS"] == "1"  # the user's
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("RANK", "0")
+    assert not {"OMP_NUM_THREADS", "TORCHELASTIC_RUN_ID", "RANK"} & set(_environment(VllmServerSettings()))
+    assert _environment(VllmServerSettings(environment={"OMP_NUM_THREADS": 1}))["OMP_NUM_THREADS"] == "1"
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")  # torchrun leaves a number as it is
+    assert _environment(VllmServerSettings())["OMP_NUM_THREADS"] == "4"
+
+
 def test_options_are_spelled_as_vllm_spells_them() -> None:
     options = as_options(
         {"max_num_seqs": 8, "enforce_eager": True, "disable_log_stats": False, "seed": -1, "a_b": "c d"}
