@@ -113,7 +113,7 @@ class TrainConfig:
         keep_last: Checkpoints that are kept besides the best.
         seed: Seed of the run: of the draw of tasks and of all sampling.
         part_tokens: Most tokens in the model at once, padding included. It changes memory and speed, not the gradient.
-        in_flight: Most episodes at once, in each process.
+        in_flight: Most episodes at once, in each process; one that plays for all has as many as all together.
         shard: Whether several processes spread the policy's layers, gradients and optimiser states among themselves
             (FSDP2); with one process it changes nothing.
         log_to: Services that get the numbers of each round, besides metrics.jsonl.

@@ -93,14 +93,12 @@ class Method:
 
     @property
     def batches(self) -> int:
-        """Most batches of tasks that are played in a round; beside S2L-PO one, as its mix is that of a round [X]."""
-        if isinstance(self.selection, DropUniformGroups) and not self.needs_explorer:
-            return self.selection.max_rounds
-        return 1
+        """Most batches of tasks that are played in a round; one where an explorer plays, which is not refilled [X]."""
+        return 1 if self.selection is None or self.needs_explorer else self.selection.batches
 
     def enough(self, groups: Sequence[Sequence[Trajectory]], wanted: int) -> bool:
         """Whether enough groups are left to train on."""
-        return not isinstance(self.selection, DropUniformGroups) or self.selection.left(groups) >= wanted
+        return self.selection is None or self.selection.left(groups) >= wanted
 
     @property
     def penalty_in_rows(self) -> bool:

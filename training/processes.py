@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-# Longest wait for another process. It is as long as one may play when the others have played all they had to.
-TIMEOUT_S = 3600.0
+# Longest wait for another process: one may play a whole round for all. Of one that has ended gloo knows at once.
+TIMEOUT_S = 24 * 3600.0
 
 
 class ProcessesError(HolderGymError):

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 Expert = Literal["searching", "expert", "oracle", "scratchpad"]
 
+_WORKED: Final = 0.5
+_DETOURS: Final = 0.15
+
 # Who demonstrates in each kind of environment; the first one by default.
 _EXPERTS: Final = {"alfworld": ("searching", "expert"), "math": ("oracle", "scratchpad")}
 
@@ -48,15 +51,15 @@ class DemonstrationSettings:
             the game; in mathematics ``oracle`` (by default), which knows the answers, or ``scratchpad``, which works
             differences and sums of two numbers out.
         samples: Episodes of each task.
-        worked: Share of answers with a scratchpad before them, of those that ``scratchpad`` gives.
+        worked: Share of answers with a scratchpad before them, for ``scratchpad`` alone; None takes 0.5.
         detours: Share of commands that are given at random and not imitated, so that what is learned is also how to go
-            on from there. Only for ``searching``.
+            on from there. For ``searching`` alone; None takes 0.15.
     """
 
     agent: Expert | None = None
     samples: Positive = 1
-    worked: Annotated[float, Field(ge=0, le=1)] = 0.5
-    detours: Annotated[float, Field(ge=0, lt=1)] = 0.15
+    worked: Annotated[float, Field(ge=0, le=1)] | None = None
+    detours: Annotated[float, Field(ge=0, lt=1)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +194,13 @@ def _expert(config: SftConfig, kind: str) -> tuple[Agent, Callable[[int, int], b
         raise ConfigError(
             f"demonstrations.agent {name!r} does not play {config.env}: take {' or '.join(_EXPERTS[kind])}"
         )
+    for setting, owner in (("worked", "scratchpad"), ("detours", "searching")):
+        if name != owner and getattr(told, setting) is not None:
+            raise ConfigError(f"demonstrations.{setting} is for the agent {owner!r}, not for {name!r}: leave it out")
     if name == "scratchpad":
         from ..agents.scratchpad import ScratchpadAgent
 
-        return ScratchpadAgent(told.worked), _never
+        return ScratchpadAgent(_WORKED if told.worked is None else told.worked), _never
     if name == "oracle":
         from ..agents.answers import OracleAgent
         from ..envs.math.problems import open_problems
@@ -207,7 +213,7 @@ def _expert(config: SftConfig, kind: str) -> tuple[Agent, Callable[[int, int], b
         return ExpertAgent(open_games(config.panel or "builtin_train", data)), _never
     from ..agents.searching import DetouringAgent, SearchingAgent
 
-    detouring = DetouringAgent(SearchingAgent(), told.detours)
+    detouring = DetouringAgent(SearchingAgent(), _DETOURS if told.detours is None else told.detours)
     return detouring, detouring.is_detour
 
 

@@ -59,11 +59,13 @@ class Rollouts(NamedTuple):
         groups: The episodes of each group; advantages compare those of one group.
         explored: Those that another model than the policy has played.
         metrics: Numbers for the log.
+        batch: Groups of the first batch, where there may be others; None if all are of one.
     """
 
     groups: list[list[Trajectory]]
     explored: frozenset[Slot] = frozenset()
     metrics: Mapping[str, float] = {}
+    batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +103,9 @@ class OnPolicy:
                 break
         tokens = sum(tokens_of(group) for group in groups)
         metrics = {"policy/tokens": float(tokens), "rollout_cost": float(tokens * request.policy.parameters)}
-        if size < len(jobs):
-            metrics["batches"] = float(-(-len(groups) // size))
-        return Rollouts(groups, metrics=metrics)
+        if size >= len(jobs):
+            return Rollouts(groups, metrics=metrics)
+        return Rollouts(groups, metrics=metrics | {"batches": float(-(-len(groups) // size))}, batch=size)
 
 
 def tokens_of(played: Iterable[Trajectory]) -> int:

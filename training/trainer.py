@@ -20,6 +20,7 @@ from .collapse import remember_collapse
 from .config import TrainConfig
 from .experience import Experience
 from .learner import Learner, Lesson
+from .method import Method
 from .models import Models
 from .playground import Playground
 from .policy import Policy
@@ -124,7 +125,7 @@ class Trainer:
         metrics |= {**rolled.metrics, **drawn.metrics, **collapse.metrics}
         if self._models.policy.temperature == 1:  # otherwise the sampler's and the trainer's are two quantities
             metrics |= round_metrics.of_sampler(seen)
-        kept = _select(config, seen)
+        kept = _select(method, seen, rolled.batch)
         shares = shares_of_round(len(kept), config, number)
         context = Context(round=number, update=done.update, seed=config.seed, **memory["accuracy"])
         with clock("update"):
@@ -175,23 +176,25 @@ class Trainer:
         """Lets a policy play, and writes down with which weights it has."""
         mine = policy.share(jobs)
         agent = policy.agent(self.playground.kind, greedy=greedy) if mine else None
-        played = self._gathered(agent, make_env, mine)
+        # Who plays for all has as many at once as all would have.
+        players = self._processes.count if len(mine) == len(jobs) else 1
+        played = self._gathered(agent, make_env, mine, self._config.in_flight * players)
         return {slot: replace(one, updates=policy.updates) for slot, one in played.items()}
 
     def _roll_out(
         self, agent: Agent, make_env: Callable[[], object], jobs: Sequence[EpisodeJob]
     ) -> dict[Slot, Trajectory]:
         """Lets an agent play that every process has."""
-        return self._gathered(agent, make_env, self._processes.share(jobs))
+        return self._gathered(agent, make_env, self._processes.share(jobs), self._config.in_flight)
 
     def _gathered(
-        self, agent: Agent | None, make_env: Callable[[], object], mine: Sequence[EpisodeJob]
+        self, agent: Agent | None, make_env: Callable[[], object], mine: Sequence[EpisodeJob], in_flight: int
     ) -> dict[Slot, Trajectory]:
-        """Plays the episodes of this process, and returns those of all."""
+        """Plays the episodes of this process, so many at once, and returns those of all."""
         played: list[Trajectory] = []
         self._each_episode(0, len(mine))
         if agent is not None:
-            in_flight = max(1, min(self._config.in_flight, len(mine)))
+            in_flight = max(1, min(in_flight, len(mine)))
             for one in roll_out(mine, agent, make_env, in_flight):  # type: ignore[arg-type]
                 played.append(one)
                 self._each_episode(len(played), len(mine))
@@ -234,20 +237,12 @@ def _results(experience: Experience, rollout: Rollout) -> list[GroupResult]:
     return found
 
 
-def _select(config: TrainConfig, rollout: Rollout) -> list[int]:
-    """Numbers of the episodes that are trained on; all, if the selection would leave none.
-
-    Where a round may have several batches, there can be more groups than are wanted: the first are taken.
-    """
+def _select(method: Method, rollout: Rollout, wanted: int | None) -> list[int]:
+    """Numbers of the episodes that are trained on; all, if the selection would leave none."""
     everything = list(range(rollout.layout.episodes.count))
-    if config.method.selection is None:
+    if method.selection is None:
         return everything
-    kept: list[int] = config.method.selection(rollout).nonzero().squeeze(1).tolist() or everything
-    if config.method.batches > 1:
-        group_E = rollout.layout.groups.index.tolist()
-        first = set(sorted({group_E[one] for one in kept})[: config.groups])
-        kept = [one for one in kept if group_E[one] in first]
-    return kept
+    return method.selection(rollout, wanted).nonzero().squeeze(1).tolist() or everything
 
 
 def shares_of_round(episodes: int, config: TrainConfig, number: int) -> list[list[int]]:

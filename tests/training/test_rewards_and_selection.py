@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from holdergym.agents.trajectory import Outcome, Trajectory, Turn
@@ -29,6 +31,12 @@ def test_uniform_groups_are_dropped_by_their_verifier_reward() -> None:
         old_logp_T=torch.zeros(6),
     )
     assert DropUniformGroups()(rollout).tolist() == [False, False, True, True, False, False]
+    # Of those that are left the first are taken; where none is, the first of all.
+    two = replace(rollout, verifier_E=torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0, 1.0]))
+    assert DropUniformGroups()(two, wanted=1).tolist() == [True, True, False, False, False, False]
+    assert DropUniformGroups()(two, wanted=5).tolist() == [True, True, False, False, True, True]
+    none = replace(rollout, verifier_E=torch.ones(6))
+    assert DropUniformGroups()(none, wanted=2).tolist() == [True, True, True, True, False, False]
 
 
 def test_groups_that_are_left_are_those_that_are_kept() -> None:

@@ -141,6 +141,16 @@ def test_wrong_settings_are_one_line(config: SftConfig, tmp_path: Path) -> None:
             lambda: warm_start(replace(config, demonstrations=DemonstrationSettings(agent="oracle"))),
             "demonstrations.agent 'oracle' does not play alfworld",
         ),
+        (
+            lambda: warm_start(replace(config, demonstrations=DemonstrationSettings(worked=0.5), out=tmp_path / "w")),
+            "demonstrations.worked is for the agent 'scratchpad', not for 'searching'",
+        ),
+        (
+            lambda: warm_start(
+                replace(config, demonstrations=DemonstrationSettings(agent="expert", detours=0.1), out=tmp_path / "d")
+            ),
+            "demonstrations.detours is for the agent 'searching', not for 'expert'",
+        ),
         (lambda: warm_start(replace(config, max_steps=1, out=tmp_path / "short")), "none of 20 demonstrations was won"),
     ]
     for call, message in cases:

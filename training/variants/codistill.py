@@ -1,12 +1,14 @@
 """CoDistill-GRPO: a small and a large model learn together, and only the small one plays (arXiv 2605.08873)."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
 
+from ...agents.trajectory import Trajectory
 from ...envs.errors import ConfigError
 from ..batch import Rollout
 from ..rewards import VerifierReward
@@ -121,8 +123,17 @@ class KeepExtremes:
         if not 0 < self.share <= 1:
             raise ConfigError(f"a share of episodes of {self.share}: it must be above 0 and at most 1")
 
-    def __call__(self, rollout: Rollout) -> Tensor:
-        """Which episodes to keep, one truth value an episode; ties go by order."""
+    @property
+    def batches(self) -> int:
+        """Most batches of tasks that a round plays: every group is kept, so one is enough."""
+        return 1
+
+    def left(self, groups: Sequence[Sequence[Trajectory]]) -> int:
+        """How many groups of episodes something is kept of."""
+        return len(groups)
+
+    def __call__(self, rollout: Rollout, wanted: int | None = None) -> Tensor:
+        """Which episodes to keep, one truth value an episode; ties go by order. Some of every group are."""
         groups = rollout.layout.groups
         keep_E = torch.zeros(rollout.layout.episodes.count, dtype=torch.bool)
         for group in range(groups.count):
