@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -49,22 +50,28 @@ class KeptProgram:
     ) -> None:
         self._log = log
         self._closing = threading.Lock()
-        with log.open("ab") as output:
+        # Its standard input. The keeper alone has the other end, so it has ended when that is closed.
+        self._line, other_end = socket.socketpair()
+        with log.open("ab") as output, other_end, contextlib.ExitStack() as failed:
+            failed.callback(self._line.close)
             self._keeper: subprocess.Popen[bytes] | None = subprocess.Popen(
                 [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), str(folder), *command],
-                stdin=subprocess.PIPE,
+                stdin=other_end,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=work,
                 env=environment,
                 start_new_session=True,
             )
+            failed.pop_all()
 
     def ended(self) -> bool:
         """Whether the program has ended, or was closed."""
-        found = self._keeper
+        with self._closing:
+            if self._keeper is None or _is_closed(self._line):
+                return True
         # The keeper says it at once, and waits for what the program has started before it ends itself.
-        return found is None or _has_ended(found.pid) or any(map(_is_ending, self._last_lines()))
+        return any(map(_is_ending, self._last_lines()))
 
     def why(self) -> str:
         """What the program said last, as far as it explains its end, on one line."""
@@ -91,11 +98,13 @@ class KeptProgram:
             found, self._keeper = self._keeper, None
         if found is None:
             return
-        assert found.stdin is not None
-        found.stdin.close()
-        end = time.monotonic() + _END_SECONDS
-        while not _has_ended(found.pid) and time.monotonic() < end:
-            time.sleep(_LOOK_SECONDS)
+        with self._line:
+            # To close it would not do: a process that was forked from this one may have a copy.
+            with contextlib.suppress(OSError):  # some systems say so where the other end is closed already
+                self._line.shutdown(socket.SHUT_WR)
+            end = time.monotonic() + _END_SECONDS
+            while not _is_closed(self._line) and time.monotonic() < end:
+                time.sleep(_LOOK_SECONDS)
         # The keeper is not waited for yet: its number, which is that of the group, is still taken.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(found.pid, signal.SIGKILL)
@@ -126,6 +135,14 @@ def _is_ending(line: str) -> bool:
     return line.startswith(keeper.ENDED)
 
 
-def _has_ended(number: int) -> bool:
-    """Whether a child has ended; it is not waited for, so that its number stays taken."""
-    return os.waitid(os.P_PID, number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+def _is_closed(line: socket.socket) -> bool:
+    """Whether a socket's other end, from which nothing is ever sent, is closed.
+
+    To wait for the keeper would tell as well, but free its number. ``os.waitid``, which does not, is not everywhere.
+    """
+    try:
+        return not line.recv(1, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True

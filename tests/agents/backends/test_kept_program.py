@@ -83,6 +83,44 @@ def test_it_ends_when_it_is_closed(tmp_path: Path) -> None:
     kept.close()
 
 
+def test_a_forked_process_that_lives_on_does_not_hold_it(tmp_path: Path) -> None:
+    code = """
+import signal, sys, time
+def leave(*_):
+    print("asked to", flush=True)
+    sys.exit()
+signal.signal(signal.SIGTERM, leave)
+print("working", flush=True)
+time.sleep(600)
+"""
+    kept = start(tmp_path, code)
+    until(lambda: (tmp_path / "log").read_text() == "working\n")
+    number = os.fork()
+    if number == 0:  # it has all that this process has open, and waits to be killed
+        signal.pause()
+        os._exit(0)
+    try:
+        began = time.monotonic()
+        kept.close()
+        assert time.monotonic() - began < 5
+        assert (tmp_path / "log").read_text() == "working\nasked to\n"
+    finally:
+        os.kill(number, signal.SIGKILL)
+        os.waitpid(number, 0)
+
+
+def test_its_end_is_known_where_python_has_no_waitid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "waitid", raising=False)  # as on macOS before Python 3.13
+    with closing(start(tmp_path, "import time\ntime.sleep(600)")) as kept:
+        assert not kept.ended()
+        number = vars(kept)["_keeper"].pid
+        os.kill(number, signal.SIGKILL)
+        until(kept.ended)
+        # It was not waited for: nobody else can have its number, nor its group's, before it is closed.
+        assert Path(f"/proc/{number}/stat").exists()
+    assert not Path(f"/proc/{number}/stat").exists()
+
+
 def test_what_does_not_end_is_killed_with_all_that_it_has_started(tmp_path: Path, few_seconds: None) -> None:
     kept = start(tmp_path, STUBBORN)
     found = numbers(tmp_path)
