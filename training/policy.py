@@ -18,7 +18,7 @@ from ..envs.errors import ConfigError
 from .config import LoraSettings, TrainConfig
 from .processes import ALONE, Layers, Processes
 from .scoring import Scorer, require_plain_head
-from .serving import SharedModel, Trained, open_serving, require_serving
+from .serving import Trained, open_serving, require_serving
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -48,7 +48,7 @@ class Policy:
 
     def __init__(self, config: TrainConfig, processes: Processes = ALONE) -> None:
         settings = config.agent
-        backend = require_serving(settings.backend)
+        backend = require_serving(settings.backend, processes)
         self.checkpoint: Checkpoint = find_checkpoint(settings.model, settings.revision)
         self.tokenizer: PreTrainedTokenizerBase = load_tokenizer(self.checkpoint)
         device = backend.device if backend.name == "transformers" else "auto"
@@ -86,7 +86,7 @@ class Policy:
 
     def share(self, jobs: Sequence[EpisodeJob]) -> list[EpisodeJob]:
         """The episodes that this process plays: its share, or all or none where one process plays for all."""
-        if isinstance(self._serving, SharedModel):
+        if self._serving.in_each_process:
             return self._processes.share(jobs)
         return list(jobs) if self._processes.leads else []
 

@@ -65,6 +65,10 @@ class Serving(Protocol):
     def backend(self) -> Backend:
         """The back end, the same one for as long as this is open."""
 
+    @property
+    def in_each_process(self) -> bool:
+        """Whether each process of the run has a back end of its own and lets its share play; else one plays for all."""
+
     def update(self) -> None:
         """Goes on with the policy's present weights, and forgets what was computed with those before.
 
@@ -84,6 +88,8 @@ class SharedModel:
         settings: How it plays.
         in_flight: Most episodes at once.
     """
+
+    in_each_process = True
 
     def __init__(self, trained: Trained, settings: TransformersSettings, in_flight: int) -> None:
         self.backend = TransformersBackend(
@@ -105,6 +111,8 @@ class SharedModel:
 
 class PlayedElsewhere:
     """Another process of the run has the engine, and lets it play for all."""
+
+    in_each_process = False
 
     @property
     def backend(self) -> Backend:
@@ -154,6 +162,8 @@ class VllmEngine:
     Raises:
         HolderGymError: If the engine does not start, or computes another model than the trainer does.
     """
+
+    in_each_process = False
 
     def __init__(self, trained: Trained, settings: VllmSettings | VllmServerSettings) -> None:
         self._trained = trained
@@ -210,8 +220,12 @@ class VllmEngine:
         self.backend.close()
 
 
-def require_serving(settings: BackendSettings) -> TrainingSettings:
+def require_serving(settings: BackendSettings, processes: Processes = ALONE) -> TrainingSettings:
     """Refuses a back end that cannot be given weights, or cannot be started.
+
+    Args:
+        settings: ``agent.backend``.
+        processes: Who shares the work. The one that leads starts the server, so it alone needs vLLM.
 
     Raises:
         ConfigError: If it is a server that was started elsewhere, or there is no vLLM to start one.
@@ -221,7 +235,7 @@ def require_serving(settings: BackendSettings) -> TrainingSettings:
             "a server that was started elsewhere cannot be given the weights that are trained: set agent.backend.name "
             "to transformers, vllm, or vllm_server, which starts one"
         )
-    if isinstance(settings, VllmServerSettings):
+    if isinstance(settings, VllmServerSettings) and processes.leads:
         from ..agents.backends.vllm_server import require_vllm
 
         require_vllm(settings)

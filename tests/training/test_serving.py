@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -240,6 +241,26 @@ def test_a_server_that_cannot_be_started_is_refused_before_the_model_is_loaded(t
     config = run(tmp_path / "no such model", VllmServerSettings(python=str(tmp_path / "python")))
     with pytest.raises(ConfigError, match=r"cannot start the interpreter .*agent\.backend\.python"):
         Policy(config)
+
+
+class Second(Processes):
+    """A process that another one leads."""
+
+    rank = 1
+    count = 2
+
+
+def test_a_process_that_starts_no_server_needs_no_vllm(tmp_path: Path) -> None:
+    jobs = [EpisodeJob(task, 0, 1) for task in PANEL.tasks]
+    model = checkpoint(tmp_path / "model", tied=False)
+    for settings_, mine in (
+        (VllmServerSettings(python=str(tmp_path / "python")), []),
+        (TransformersSettings(), jobs[1::2]),
+    ):
+        with closing(Policy(run(model, settings_), Second())) as policy:
+            assert policy.share(jobs) == mine
+    with pytest.raises(ConfigError, match="cannot start the interpreter"):
+        Policy(run(model, VllmServerSettings(python=str(tmp_path / "python"))))
 
 
 def command(model: Path, out: Path, rounds: int, *more: str) -> list[str]:
