@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..agents.backends.settings import OpenAISettings
+from ..agents.backends.settings import OpenAISettings, VllmServerSettings, VllmSettings
 from ..agents.checkpoints import ModelError
 from ..agents.language_model_settings import LanguageModelSettings
 from .config import TrainConfig
@@ -72,7 +72,7 @@ def _weights(file: Path) -> int:
 
 
 def needs_as_text(config: TrainConfig, parameters: float | None) -> str:
-    """Lines for a plan: one, and one more for each other model of the run, and their sum.
+    """Lines for a plan: one, and one more for each other model and each vLLM engine of the run, and their sum.
 
     Args:
         config: The settings.
@@ -83,6 +83,9 @@ def needs_as_text(config: TrainConfig, parameters: float | None) -> str:
     """
     lines = [_policy_as_text(config, parameters)]
     needed = [None if parameters is None else memory_needed(config, parameters)]
+    if isinstance(config.agent.backend, VllmSettings | VllmServerSettings):
+        needed.append(None if parameters is None else memory_to_play(config.agent, parameters))
+        lines.append(f"The policy's vLLM: {_engine_as_text('agent', config.agent.backend, needed[-1])}")
     if config.explorer is not None and config.method.needs_explorer:
         lines.append(f"The explorer: {_explorer_as_text(config, config.explorer)}")
         needed.append(_of_explorer(config, config.explorer))
@@ -94,6 +97,9 @@ def needs_as_text(config: TrainConfig, parameters: float | None) -> str:
             f"The partner: {_gib(needed[-1])}"
             + ("." if theirs is None else f" for {what}, {theirs / 1e6:,.0f} million weights.")
         )
+        if isinstance(config.partner.backend, VllmSettings | VllmServerSettings):
+            needed.append(None if theirs is None else memory_to_play(config.partner, theirs))
+            lines.append(f"The partner's vLLM: {_engine_as_text('partner', config.partner.backend, needed[-1])}")
     known = [one for one in needed if one is not None]
     if len(needed) > 1 and len(known) == len(needed):
         lines.append(f"All models together: {sum(known):,.1f} GiB.")
@@ -118,7 +124,32 @@ def _explorer_as_text(config: TrainConfig, explorer: LanguageModelSettings) -> s
     if isinstance(explorer.backend, OpenAISettings):
         return "no memory here, as a server computes it."
     memory = _of_explorer(config, explorer)
+    if isinstance(explorer.backend, VllmSettings | VllmServerSettings):
+        return _engine_as_text("explorer", explorer.backend, memory)
     return f"{_gib(memory)}{'' if memory is None else ' for its weights alone'}."
+
+
+def _engine_as_text(name: str, backend: VllmSettings | VllmServerSettings, memory: float | None) -> str:
+    """What an engine takes besides the trainer.
+
+    Args:
+        name: Whose it is, as the settings call it.
+        backend: Its settings.
+        memory: GiB of its weights; None if not known.
+    """
+    weights = f"{_gib(memory)}{'' if memory is None else ' for a copy of the weights of its own'}"
+    visible = "CUDA_VISIBLE_DEVICES"
+    key = f"{name}.backend.engine.gpu_memory_utilization"
+    if isinstance(backend, VllmServerSettings) and visible in backend.environment:
+        return f"{weights}, on the GPUs of {name}.backend.environment.{visible}={backend.environment[visible]}."
+    given = [value for option, value in backend.engine.items() if option.replace("-", "_") == key.rpartition(".")[2]]
+    if given:
+        return f"{weights}; of a GPU, which it shares with the trainer, it takes the part {given[0]} ({key})."
+    other = f", or give it another GPU by {name}.backend.environment.{visible}"
+    return (
+        f"{weights}; of a GPU, which it shares with the trainer, it takes more than 90 % unless told otherwise: set "
+        f"{key} to the part that the trainer leaves{other if isinstance(backend, VllmServerSettings) else ''}."
+    )
 
 
 def _policy_as_text(config: TrainConfig, parameters: float | None) -> str:

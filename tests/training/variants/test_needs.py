@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from holdergym.agents.backends.settings import OpenAISettings, TransformersSettings
+from holdergym.agents.backends.settings import OpenAISettings, TransformersSettings, VllmServerSettings, VllmSettings
 from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.training import preset
 from holdergym.training.config import LoraSettings
@@ -79,3 +79,47 @@ def test_models_that_are_not_here(tiny_checkpoint: Path) -> None:
     assert lines[1:] == ["The partner: not known, as the checkpoint is not here."]
     alone = settings(tiny_checkpoint, preset("grpo"))
     assert needs_as_text(alone, None).count("\n") == 0
+
+
+def test_an_engine_has_a_copy_of_the_weights_and_takes_the_gpu(tiny_checkpoint: Path) -> None:
+    plain = settings(tiny_checkpoint, preset("grpo"))
+
+    def said(backend: VllmSettings | VllmServerSettings, size: float | None = 0.5 * GIB) -> list[str]:
+        return needs_as_text(replace(plain, agent=replace(plain.agent, backend=backend)), size).splitlines()
+
+    policy, engine, together = said(VllmSettings())
+    assert policy == needs_as_text(plain, 0.5 * GIB)
+    assert engine == (
+        "The policy's vLLM: 1.0 GiB for a copy of the weights of its own; of a GPU, which it shares with the trainer, "
+        "it takes more than 90 % unless told otherwise: set agent.backend.engine.gpu_memory_utilization to the part "
+        "that the trainer leaves."
+    )
+    assert together == "All models together: 11.0 GiB."
+    server = said(VllmServerSettings(dtype="float32"))
+    assert server[1].startswith("The policy's vLLM: 2.0 GiB for ")
+    assert server[1].endswith("leaves, or give it another GPU by agent.backend.environment.CUDA_VISIBLE_DEVICES.")
+    assert server[2] == "All models together: 12.0 GiB."
+    for spelled in ("gpu_memory_utilization", "gpu-memory-utilization"):
+        told = said(VllmServerSettings(engine={spelled: 0.4}))[1]
+        assert "it takes the part 0.4 (agent.backend.engine.gpu_memory_utilization)" in told
+    elsewhere = said(VllmServerSettings(environment={"CUDA_VISIBLE_DEVICES": 1}))[1]
+    assert elsewhere.endswith("its own, on the GPUs of agent.backend.environment.CUDA_VISIBLE_DEVICES=1.")
+    assert said(VllmSettings(), None)[1].startswith("The policy's vLLM: not known, as the checkpoint is not here; of a")
+
+
+def test_so_have_those_of_other_models(
+    tiny_checkpoint: Path, partner: Path, explorer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdergym.training.needs.parameters_of_model", lambda model: 1.5 * GIB)
+    both = LanguageModelSettings(model=str(partner), backend=VllmServerSettings())
+    _, first, second, together = needs_as_text(
+        settings(tiny_checkpoint, preset("codistill"), partner=both), 0.5 * GIB
+    ).splitlines()
+    assert first == "The partner: 24.0 GiB for the same of its own, 1,611 million weights."
+    assert second.startswith("The partner's vLLM: 3.0 GiB for a copy ")
+    assert "or give it another GPU by partner.backend.environment.CUDA_VISIBLE_DEVICES" in second
+    assert together == "All models together: 35.0 GiB."
+    named = LanguageModelSettings(model=str(explorer), backend=VllmSettings())
+    explored = needs_as_text(settings(tiny_checkpoint, preset("s2l-po"), explorer=named, rounds=4), 0.5 * GIB)
+    assert "The explorer: 3.0 GiB for a copy " in explored
+    assert "set explorer.backend.engine.gpu_memory_utilization" in explored
