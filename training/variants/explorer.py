@@ -123,6 +123,12 @@ class StoredEpisodes:
         return played
 
 
+def tasks_with_episodes(arrays: TokenArrays) -> set[str]:
+    """The tasks of a file of tokens of which an episode can be drawn: a finished one with a turn."""
+    with_turns = set(arrays.sequence_episodes_S[arrays.response_sequences_R].tolist())
+    return {str(arrays.task_ids_E[episode]) for episode in with_turns if arrays.outcome(episode).finished}
+
+
 def trajectories_of(arrays: TokenArrays) -> list[Trajectory]:
     """The episodes of a file of tokens. It has no texts, so observations and commands are empty."""
     turns: dict[int, list[tuple[int, Turn]]] = {}

@@ -7,18 +7,22 @@ from typing import Literal, NamedTuple
 
 from ...agents.language_model_settings import MAX_TOKENS, LanguageModelSettings
 from ...agents.making import digest_in_fingerprint, digest_of_texts
+from ...agents.token_file import load_tokens
 from ...envs.errors import ConfigError
 from ...envs.files import read_file
+from ...envs.math.grader import RULES_VERSION
 from ...envs.settings import file_layer, resolve
 from ..config import TrainConfig
 from ..models import settings_of_explorer
-from ..playground import most_turns
+from ..playground import most_turns, open_playground
+from .explorer import tasks_with_episodes
 
 _CONFIG, _MANIFEST = "config.toml", "manifest.json"
 # What else decides what is read and said; the explorer has it as the policy has.
 _AS_POLICY = ("template_arguments", "history", "admissible", "dialect", "max_episode_tokens", "snap", "unparsable")
-# Where the environments of a training run look for an answer.
-_GRADING = "boxed"
+# How a training run grades: where it looks for an answer, what an answer counts as that a limit of tokens has cut, and
+# what counts as equal. The time for a verdict decides on none: an episode without one is never drawn.
+_GRADING = {"policy": "boxed", "cut": "graded", "rules": RULES_VERSION}
 
 
 class _Evaluation(NamedTuple):
@@ -47,8 +51,9 @@ def check_stored_episodes(config: TrainConfig) -> list[str]:
     """Compares the evaluation that ``explorer_samples`` is of with the settings of a run.
 
     Temperature, top_p, top_k, most tokens and all else that decides what is read and said must be as the explorer would
-    play, and prompt and chat template must have the same texts. The evaluation is known by the config.toml and the
-    manifest.json in the folder of the file.
+    play, prompt and chat template must have the same texts, and answers must be graded as here. The evaluation is known
+    by the config.toml and the manifest.json in the folder of the file. In any case the file must have an episode of
+    each task that may be drawn.
 
     Args:
         config: The settings of the run.
@@ -57,7 +62,8 @@ def check_stored_episodes(config: TrainConfig) -> list[str]:
         What is to be known as the run begins: that nothing could be compared, or that another model is named there.
 
     Raises:
-        ConfigError: If something differs, or one of the two files is damaged.
+        ConfigError: If something differs, one of the two files is damaged, or a task has no episode.
+        HolderGymError: If the episodes or the run's tasks cannot be read.
     """
     samples = config.explorer_samples
     if samples is None or config.explorer is None or not config.method.needs_explorer:
@@ -65,6 +71,7 @@ def check_stored_episodes(config: TrainConfig) -> list[str]:
     own = settings_of_explorer(config)
     found = _read(samples.parent)
     if found is None or found.texts is None:
+        _require_tasks(config, samples)
         tokens = own.max_tokens or MAX_TOKENS[_kind(config)]
         return [
             f"explorer_samples is not checked, as no {_CONFIG} and {_MANIFEST} of a language model's evaluation stand "
@@ -79,6 +86,7 @@ def check_stored_episodes(config: TrainConfig) -> list[str]:
             f"{samples} was played with {one.name.removeprefix('explorer.')} {one.there}, and the explorer of this run "
             f"has {one.here}: {remedy}"
         )
+    _require_tasks(config, samples)
     if found.agent.model != config.explorer.model:
         return [
             f"explorer_samples was played by the model {found.agent.model}, and explorer.model is "
@@ -109,6 +117,24 @@ def _read(folder: Path) -> _Evaluation | None:
     return _Evaluation(layer.values, settings, texts)
 
 
+def _require_tasks(config: TrainConfig, samples: Path) -> None:
+    """Checks that there is an episode of each task of the run's panel: one without would end the run that draws it.
+
+    Raises:
+        ConfigError: If a task has none.
+        HolderGymError: If the file or the panel cannot be read.
+    """
+    played = tasks_with_episodes(load_tokens(samples))
+    panel = open_playground(config).train
+    missing = [task.id for task in panel.tasks if task.id not in played]
+    if missing:
+        raise ConfigError(
+            f"{samples} has no finished episode of {len(missing)} of the {len(panel.tasks)} tasks of the panel "
+            f"{panel.name}, for example {missing[0]!r}: let the explorer play the whole panel by `holdergym eval`, or "
+            "leave explorer_samples out"
+        )
+
+
 def _differences(found: _Evaluation, own: LanguageModelSettings, config: TrainConfig) -> Iterator[_Difference]:
     """What differs. The texts come early, as the history is that of the prompt where it is not set."""
     agent, values, kind = found.agent, found.values, _kind(config)
@@ -116,7 +142,8 @@ def _differences(found: _Evaluation, own: LanguageModelSettings, config: TrainCo
     yield from _unless_equal("max_steps", values.get("max_steps", most_turns(config)), most_turns(config))
     grading = values.get("grading")
     if isinstance(grading, Mapping):
-        yield from _unless_equal("grading.policy", grading.get("policy", _GRADING), _GRADING)
+        for key, here in _GRADING.items():
+            yield from _unless_equal(f"grading.{key}", grading.get(key, here), here)
     texts = digest_of_texts(own, kind)
     if found.texts != texts:
         yield _Difference("prompt", _with_texts(agent, found.texts), _with_texts(own, texts))

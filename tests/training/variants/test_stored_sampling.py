@@ -6,11 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from holdergym.agents.language_model_settings import LanguageModelSettings
 from holdergym.agents.prompt import built_in_template
+from holdergym.agents.token_file import TokenFileError, load_tokens
+from holdergym.agents.trajectory import Outcome
 from holdergym.envs.errors import ConfigError
+from holdergym.envs.math.grader import RULES_VERSION
 from holdergym.eval import EvalConfig, evaluate, read_run
+from holdergym.eval.config import GradingSettings
 from holdergym.eval.tokens import TOKENS, write_tokens
 from holdergym.training import preset
 from holdergym.training.config import TrainConfig
@@ -23,12 +28,15 @@ from holdergym.training.variants.stored_sampling import check_stored_episodes
 from ..word_game import settings
 
 
-def evaluated(model: Path, out: Path, limit: int | None = 2, **changes: Any) -> Path:
+def evaluated(model: Path, out: Path, limit: int | None = None, **changes: Any) -> Path:
     """The tokens of an evaluation in which a model plays as the policy of ``stored_run`` reads and is read."""
     agent = LanguageModelSettings(model=str(model), prompt="free", max_tokens=4, temperature=1.0)
-    agent = replace(agent, **{key: value for key, value in changes.items() if key != "env"})
+    agent = replace(agent, **{key: value for key, value in changes.items() if key not in ("env", "grading")})
     env = changes.get("env", "math")
-    evaluate(EvalConfig(env=env, panel="builtin_small_valid", limit=limit, agent=agent, samples=2, out=out))
+    grading = changes.get("grading")
+    evaluate(
+        EvalConfig(env=env, panel="builtin_small_valid", limit=limit, agent=agent, samples=2, grading=grading, out=out)
+    )
     assert write_tokens(read_run(out)) == out / TOKENS
     return out / TOKENS
 
@@ -78,6 +86,18 @@ def test_a_prompt_is_known_by_its_text(tiny_checkpoint: Path, explorer: Path, tm
         ({"chat_template": "plain"}, {}, {}, "prompt free and plain (texts "),
         ({}, {}, {"history": 3}, "history None, and the explorer of this run has 3"),
         ({"max_episode_tokens": 40}, {}, {}, "max_episode_tokens 40, and the explorer of this run has None"),
+        (
+            {"grading": GradingSettings(policy="final")},
+            {},
+            {},
+            "grading.policy final, and the explorer of this run",
+        ),
+        (
+            {"grading": GradingSettings(cut="not_won")},
+            {},
+            {},
+            "grading.cut not_won, and the explorer of this run",
+        ),
         ({"env": "math_retry"}, {}, {}, "env math_retry, and the explorer of this run has math"),
     ],
 )
@@ -103,6 +123,43 @@ def test_what_differs_is_refused_in_one_line(
     assert check_stored_episodes(off) == []
 
 
+def test_older_rules_of_grading_are_refused(tiny_checkpoint: Path, explorer: Path, tmp_path: Path) -> None:
+    samples = evaluated(explorer, tmp_path / "eval")
+    config = stored_run(tiny_checkpoint, explorer, samples)
+    path = samples.parent / "config.toml"
+    written = path.read_text()
+    assert f"rules = {RULES_VERSION}\n" in written
+    path.write_text(written.replace(f"rules = {RULES_VERSION}\n", "rules = 1\n"))
+    with pytest.raises(ConfigError, match=f"grading.rules 1, and the explorer of this run has {RULES_VERSION}: let"):
+        check_stored_episodes(config)
+
+
+def test_a_task_without_an_episode_is_refused_before_anything_is_begun(
+    tiny_checkpoint: Path, explorer: Path, tmp_path: Path
+) -> None:
+    samples = evaluated(explorer, tmp_path / "eval", limit=2)
+    config = stored_run(tiny_checkpoint, explorer, samples)
+    message = "has no finished episode of 78 of the 80 tasks of the panel builtin_small_valid, for example"
+    with pytest.raises(ConfigError, match=message) as failure:
+        train(replace(config, out=tmp_path / "run"))
+    assert "\n" not in str(failure.value)
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "moved").mkdir()
+    moved = Path(shutil.copy(samples, tmp_path / "moved" / "some.npz"))
+    with pytest.raises(ConfigError, match=message):
+        plan_as_text(replace(config, explorer_samples=moved))
+    # A task whose episodes have all failed is missing as well.
+    failed = tmp_path / "failed.npz"
+    whole = load_tokens(evaluated(explorer, tmp_path / "whole"))
+    name = str(whole.task_ids_E[0])
+    outcomes_E = np.where(whole.task_ids_E == name, list(Outcome).index(Outcome.TIMEOUT), whole.outcomes_E)
+    replace(whole, outcomes_E=outcomes_E.astype(np.int8)).save(failed)
+    with pytest.raises(ConfigError, match=f"no finished episode of 1 of the 80 tasks .* for example '{name}'"):
+        check_stored_episodes(replace(config, explorer_samples=failed))
+    with pytest.raises(TokenFileError, match="there is no file"):
+        check_stored_episodes(replace(config, explorer_samples=tmp_path / "nowhere.npz"))
+
+
 def test_attempts_are_compared_as_well(tiny_checkpoint: Path, explorer: Path, tmp_path: Path) -> None:
     samples = evaluated(explorer, tmp_path / "eval", env="math_retry")
     config = replace(stored_run(tiny_checkpoint, explorer, samples), env="math_retry")
@@ -114,7 +171,7 @@ def test_attempts_are_compared_as_well(tiny_checkpoint: Path, explorer: Path, tm
 def test_where_nothing_was_written_down_a_run_says_so_as_it_begins(
     tiny_checkpoint: Path, explorer: Path, tmp_path: Path
 ) -> None:
-    samples = evaluated(explorer, tmp_path / "eval", limit=None, temperature=0.7)
+    samples = evaluated(explorer, tmp_path / "eval", temperature=0.7)
     (tmp_path / "moved").mkdir()
     moved = shutil.copy(samples, tmp_path / "moved" / "some.npz")
     config = stored_run(tiny_checkpoint, explorer, moved)
