@@ -10,12 +10,14 @@ from holdergym.training.config import LoraSettings
 from holdergym.training.experience import Experience
 from holdergym.training.kl import EntropyBonus, KLPenalty
 from holdergym.training.method import Method
+from holdergym.training.models import open_models
 from holdergym.training.presets import preset, preset_names
 from holdergym.training.processes import Processes, open_processes
+from holdergym.training.trainer import Progress, Trainer
 from transformers import AutoModelForCausalLM
 
 from .test_updating import VARIANTS, conversation, gradients, groups, windows
-from .word_game import play, settings
+from .word_game import LETTERS, play, settings
 
 
 class Found(NamedTuple):
@@ -47,18 +49,31 @@ def every_gradient(checkpoint: Path, processes: Processes, *, shard: bool = Fals
     return made
 
 
-def one_round(checkpoint: Path, processes: Processes, **changes: object) -> dict[str, float]:
+class Played(NamedTuple):
+    """What the log says of a round, and how often a layer was computed for a gradient in this process."""
+
+    metrics: dict[str, float]
+    passes: int
+
+
+def one_round(checkpoint: Path, processes: Processes, **changes: object) -> Played:
     """A round of a game, everything included; a step follows, so the second step's ratios are not 1."""
-    reports, _ = play(settings(checkpoint, preset("holderpo"), rounds=1, **changes), processes=processes)
-    return reports[0].metrics
+    config = settings(checkpoint, preset("holderpo"), rounds=1, **changes)
+    for_gradients: list[bool] = []
+    with open_models(config, processes) as models:
+        layer = models.policy.model.model.layers[0].mlp
+        layer.register_forward_pre_hook(lambda *_: for_gradients.append(torch.is_grad_enabled()))
+        report = Trainer(config, models, LETTERS, processes).round(Progress())
+    return Played(report.metrics, sum(for_gradients))
 
 
 def main(checkpoint: Path, out: Path, *, shard: bool) -> None:
     """What each process does; the first writes what came of it."""
     with open_processes(timeout_s=60) as processes:
         gradients_found = every_gradient(checkpoint, processes, shard=shard)
-        metrics = one_round(checkpoint, processes, shard=shard)
+        plain = one_round(checkpoint, processes, shard=shard)
         recomputed = one_round(checkpoint, processes, shard=shard, gradient_checkpointing=True)
+        passes = processes.gather((plain.passes, recomputed.passes))
         # Adapters begin at random: that they stay alike in all processes is checked after each round.
         adapted = settings(checkpoint, preset("grpo"), rounds=2, lora=LoraSettings(rank=2))
         reports, weights = play(replace(adapted, updates=1), processes=processes)
@@ -68,8 +83,9 @@ def main(checkpoint: Path, out: Path, *, shard: bool) -> None:
             record = {
                 "count": processes.count,
                 "gradients": {name: tuple(found) for name, found in gradients_found.items()},
-                "round": metrics,
-                "recomputed": recomputed,
+                "round": plain.metrics,
+                "recomputed": recomputed.metrics,
+                "passes": passes,
                 "adapters": {"alike": same, "gradient_norm": reports[-1].metrics["gradient_norm"]},
             }
             torch.save(record, out)

@@ -116,12 +116,15 @@ def test_the_gradient_does_not_hang_on_the_number_of_processes(
         assert float((gradient - whole.gradient).norm()) <= 1e-5 * max(1.0, float(whole.gradient.norm())), name
         assert metrics == pytest.approx(whole.metrics, rel=1e-4, abs=1e-6, nan_ok=True), name
     clock = ("sampled_tokens_per_s", "trained_tokens_per_s", "sampler_mismatch")
-    alone = one_round(tiny_checkpoint, ALONE)
+    alone = one_round(tiny_checkpoint, ALONE).metrics
     for made in ("round", "recomputed"):
         assert record[made].keys() == alone.keys()
         for name, value in record[made].items():
             if name not in clock:
                 assert value == pytest.approx(alone[name], rel=1e-4, abs=1e-6), (made, name)
+    assert len(record["passes"]) == count
+    for plain, recomputed in record["passes"]:
+        assert recomputed == 2 * plain > 0
     assert record["adapters"]["alike"]
     assert record["adapters"]["gradient_norm"] > 0
 
