@@ -56,7 +56,7 @@ class KeptProgram:
             failed.callback(self._line.close)
             self._keeper: subprocess.Popen[bytes] | None = subprocess.Popen(
                 [sys.executable, "-I", "-S", keeper.__file__, str(os.getpid()), str(folder), *command],
-                stdin=other_end,
+                stdin=other_end.fileno(),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=work,
