@@ -61,3 +61,12 @@ def replace_file(path: Path, content: bytes) -> None:
         os.fsync(folder)  # the name, too
     finally:
         os.close(folder)
+
+
+def hint_inside(folder: Path, name: str) -> str:
+    """Which folders inside one hold a file of this name, for a message about a folder that does not; or nothing."""
+    try:
+        found = sorted(path.parent for path in folder.glob(f"*/{name}"))
+    except OSError:
+        return ""
+    return f"; did you mean {' or '.join(map(str, found[:3]))}?" if found else ""

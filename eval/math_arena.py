@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import gymnasium
 
@@ -10,6 +11,7 @@ from ..agents.trajectory import Outcome, Trajectory
 from ..envs.errors import ConfigError, HolderGymError
 from ..envs.math.answers.comparing import MIN_DIGITS
 from ..envs.math.env import MathEnv, MathPythonEnv, MathRetryEnv
+from ..envs.math.files import SUFFIXES
 from ..envs.math.grader import RULES_VERSION, shared_grader
 from ..envs.math.problems import Problems, find_source, open_problems
 from ..envs.math.published import PUBLISHED
@@ -41,6 +43,7 @@ def open_math_arena(config: EvalConfig) -> Arena:
     resolved = replace(
         config,
         panel=problems.panel.name,
+        data=_data(config),
         grading=grading,
         max_steps=config.max_steps or _DEFAULT_STEPS.get(config.env, 1),
     )
@@ -60,6 +63,13 @@ def open_math_arena(config: EvalConfig) -> Arena:
         settle=lambda trajectory: settle_cut(trajectory, grading.cut),
         notes=_notes(problems.panel.name),
     )
+
+
+def _data(config: EvalConfig) -> Path | None:
+    """Where environments find the panel by its name, which of a file that was given as the panel is no path."""
+    if config.panel is not None and config.panel.endswith(SUFFIXES):
+        return find_source(config.panel)
+    return config.data
 
 
 def settle_cut(trajectory: Trajectory, cut: str) -> Trajectory:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..envs.errors import ConfigError
-from ..envs.files import read_file
+from ..envs.files import hint_inside, read_file
 from ..envs.panel import Panel
 from ..envs.settings import file_layer, resolve
 from .collector import collector_paused
@@ -67,7 +67,7 @@ def read_run(folder: Path) -> Run:
     folder = folder_of(folder)
     if not (folder / MANIFEST).is_file():
         if folder.is_dir():
-            raise RunError(f"{folder} is not a run folder: it has no manifest.json")
+            raise RunError(f"{folder} is not a run folder: it has no {MANIFEST}{hint_inside(folder, MANIFEST)}")
         what = "is not a run folder: give the folder that holds manifest.json" if folder.exists() else "does not exist"
         raise RunError(f"{folder} {what}")
     manifest = read_manifest(folder / MANIFEST)

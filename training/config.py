@@ -21,10 +21,13 @@ Positive = Annotated[int, Field(ge=1)]
 # They change no number, so they are no part of the config's hash and may change when a run is resumed.
 CIRCUMSTANCES = ("data", "out", "part_tokens", "keep_last", "log_to", "shard")
 # Neither do these. They stand in config.toml, as a run cannot go on without them, but another machine has others.
-PLACES = tuple(
-    f"{model}.backend.{key}"
-    for model in ("agent", "explorer", "partner")
-    for key in ("python", "environment", "start_s")
+PLACES = (
+    "explorer_samples",
+    *(
+        f"{model}.backend.{key}"
+        for model in ("agent", "explorer", "partner")
+        for key in ("python", "environment", "start_s")
+    ),
 )
 
 
@@ -70,12 +73,13 @@ class ValidationSettings:
     """What the policy plays between rounds, greedily; the best checkpoint is the one with the most successes there.
 
     Attributes:
-        panel: Name of the panel.
+        panel: Name of the panel; None takes the ``_valid`` one beside a built-in ``_train`` panel, else
+            ``builtin_valid``.
         limit: Play only so many tasks, spread evenly; None for all.
         every: Rounds between two validations; 0 for none.
     """
 
-    panel: str = "builtin_valid"
+    panel: str | None = None
     limit: Positive | None = None
     every: Annotated[int, Field(ge=0)] = 10
 

@@ -33,11 +33,13 @@ class Demonstrations:
         sequences: Prompts and responses; the mask holds for the tokens of responses that are to be imitated.
         episodes: Episodes that were played.
         won: Those among them that were won: only these are in the sequences.
+        reason: Why the first of the others ended; empty if there is nothing to say.
     """
 
     sequences: tuple[TokenSequence, ...]
     episodes: int
     won: int
+    reason: str = ""
 
 
 class DemonstratingAgent(Agent):
@@ -143,11 +145,11 @@ def demonstrate(
     shares = processes.gather([_told(job, agent, env, seed, is_detour) for job in processes.share(jobs)])
     told = [one for row in zip_longest(*shares) for one in row if one is not None]
     sequences = tuple(sequence for one in told for sequence in one.sequences)
+    reason = next((one.reason for one in told if one.reason and not one.won), "")
     if not sequences:
-        reason = next((one.reason for one in told if one.reason), "")
         why = f": {reason}" if reason else ""
         raise DemonstrationError(f"none of {len(told)} demonstrations was won, so there is nothing to imitate{why}")
-    return Demonstrations(sequences, len(told), sum(one.won for one in told))
+    return Demonstrations(sequences, len(told), sum(one.won for one in told), reason)
 
 
 def _told(

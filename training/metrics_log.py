@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..envs.errors import HolderGymError
-from ..envs.files import replace_file
+from ..envs.files import hint_inside, replace_file
 
 METRICS = "metrics.jsonl"
 
@@ -77,7 +77,8 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
-        raise MetricsError(f"there is no {path}: {folder} is not the folder of a training run") from None
+        hint = hint_inside(folder, path.name)
+        raise MetricsError(f"there is no {path}: {folder} is not the folder of a training run{hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise MetricsError(f"cannot read {path}: {error}") from None
     found = []

@@ -39,7 +39,7 @@ def open_playground(config: TrainConfig) -> Playground:
         HolderGymError: If they cannot be read.
     """
     data = None if config.data is None else str(config.data)
-    panels = (config.panel or "builtin_train", config.validation.panel)
+    panels = (config.panel or "builtin_train", validation_panel(config))
     train, validation = (_open(config.env, panel, data) for panel in panels)
     if config.task_type is not None:
         train, validation = train.of_type(config.task_type), validation.of_type(config.task_type)
@@ -52,6 +52,15 @@ def open_playground(config: TrainConfig) -> Playground:
         make_train=lambda: _make(config, panels[0], data),
         make_validation=lambda: _make(config, panels[1], data),
     )
+
+
+def validation_panel(config: TrainConfig) -> str:
+    """Name of the panel that is validated on."""
+    if config.validation.panel is not None:
+        return config.validation.panel
+    panel = config.panel or "builtin_train"
+    beside = panel.startswith("builtin_") and panel.endswith("_train")
+    return f"{panel.removesuffix('_train')}_valid" if beside else "builtin_valid"
 
 
 def most_turns(config: TrainConfig) -> int:

@@ -61,6 +61,7 @@ def train(
             no longer a number.
     """
     config = replace(config, agent=replace(config.agent, temperature=config.agent.temperature or 1.0))
+    config = with_absolute_paths(config)
     for line in (*without_effect(config.method), *check_stored_episodes(config)):
         say(line)
 
@@ -82,6 +83,22 @@ def train(
         each_episode=each_episode,
         processes=processes,
     )
+
+
+def with_absolute_paths(config: TrainConfig) -> TrainConfig:
+    """The same settings wherever a run is gone on with from. Names of the hub stay what they are."""
+    models = {
+        name: replace(settings, model=absolute(settings.model))
+        for name in ("agent", "explorer", "partner")
+        if (settings := getattr(config, name)) is not None
+    }
+    samples = config.explorer_samples
+    return replace(config, explorer_samples=None if samples is None else samples.absolute(), **models)
+
+
+def absolute(model: str) -> str:
+    """The absolute path of a folder, and any other name of a model as it is."""
+    return str(Path(model).absolute()) if Path(model).is_dir() else model
 
 
 class RunSettings(Protocol):

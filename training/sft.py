@@ -25,7 +25,7 @@ from .playground import Playground
 from .policy import Policy
 from .presets import preset
 from .processes import ALONE, Processes
-from .run import Round, run_rounds
+from .run import Round, absolute, run_rounds
 from .scoring import Scorer, cut
 from .trackers import TrackerName
 from .trainer import EachEpisode, Progress, RoundReport, Trainer
@@ -136,11 +136,13 @@ def warm_start(
     Raises:
         HolderGymError: If something cannot be loaded or written, or no demonstration was won.
     """
+    config = replace(config, agent=replace(config.agent, model=absolute(config.agent.model)))
     playing = config.playing()
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
         shown = show(config, trainer.playground, policy.tokenizer, processes)
-        say(f"{shown.won} of {shown.episodes} demonstrations were won: {len(shown.sequences):,} sequences")
+        why = f" (of the others: {shown.reason})" if shown.reason else ""
+        say(f"{shown.won} of {shown.episodes} demonstrations were won: {len(shown.sequences):,} sequences{why}")
         batches = islice(batches_of(shown.sequences, config.step_tokens, config.seed), progress.update, None)
 
         def imitate(done: Progress) -> RoundReport:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.backends.settings import TransformersSettings
-from ..envs.settings import as_toml
+from ..envs.errors import ConfigError
+from ..envs.settings import as_toml, file_layer
 from ..eval.compare import compare_runs
 from ..eval.config import EvalConfig
 from ..eval.evaluation import evaluate
@@ -17,6 +18,9 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from ..training.quick import Quick
+
+
+_FOLDERS = frozenset({"policy", "warm-start", "trained", "eval-warm-start", "eval-trained"})
 
 
 def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = False, plan: bool = False) -> int:
@@ -45,6 +49,7 @@ def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = Fals
     if plan:
         echo(_plan(settings))
         return 0
+    _require_folder(folder, env)
     steps = {"warm-start": settings.warm.rounds, "trained": settings.train.rounds}
 
     def tell(step: str, number: int, metrics: Mapping[str, float]) -> None:
@@ -63,6 +68,21 @@ def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = Fals
     echo(f"folder: {folder}; curves: holdergym plot {folder / 'trained'}")
     echo(f"next: holdergym view {folder / 'eval-trained'}")
     return 0 if all(run.complete for run in runs) else 1
+
+
+def _require_folder(folder: Path, env: str) -> None:
+    """Refuses a folder that holds something else than this recipe."""
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    foreign = [name for name in names if name not in _FOLDERS]
+    if foreign:
+        raise ConfigError(
+            f"{folder} is not empty (it holds {foreign[0]!r}) and is no folder of this recipe: choose another --out"
+        )
+    begun = folder / "warm-start" / "config.toml"
+    if begun.is_file():
+        there = file_layer(begun).values.get("env")
+        if there != env:
+            raise ConfigError(f"{folder} holds the recipe for {there}: give --env {there}, or choose another --out")
 
 
 def _evaluate(settings: "Quick", model: Path, out: Path) -> Run:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--panel", help="Panel whose tasks are drawn. [default: builtin_train]")
 @click.option("--data", help="Games or problems, as for eval.")
 @click.option("--model", help="Checkpoint to begin with: smollm2-135m, a folder, or a hub id.")
-@click.option("--prompt", help="What the policy reads: chat, window, react, free, or a file.")
+@click.option("--prompt", help="What the policy reads: chat, window, react, tiny, free, or a file.")
 @click.option("--method", help="Training method; `holdergym methods list` names them. [default: holderpo]")
 @click.option("--rounds", type=int, help="Rounds of rollouts and updates. [default: 100]")
 @click.option("--groups", type=int, help="Tasks a round. [default: 16]")
@@ -158,7 +158,8 @@ def _run(settings: "RunSettings", processes: "Processes", train: Callable[[Voice
         echo(f"interrupted: {settings.out} goes on from its last checkpoint with --resume", err=True)
         return 130
     if processes.leads:
-        echo(f"best checkpoint: {best}")
+        validated = settings.validation.every > 0
+        echo(f"{'best' if validated else 'last'} checkpoint: {best}")
         echo(f"next: holdergym {following} --model {best} --out DIR")
     return 0
 
@@ -228,7 +229,7 @@ def _layers(config: Path | None, given: Sequence[Layer], assignments: Sequence[s
 @click.option("--panel", help="Panel on whose tasks demonstrations are given. [default: builtin_train]")
 @click.option("--data", help="Games or problems, as for eval.")
 @click.option("--model", help="Checkpoint to begin with: smollm2-135m, a folder, or a hub id.")
-@click.option("--prompt", help="What the policy reads: chat, window, react, free, or a file.")
+@click.option("--prompt", help="What the policy reads: chat, window, react, tiny, free, or a file.")
 @click.option(
     "--agent", help="Who demonstrates: searching or expert; in math oracle or scratchpad. [default: the former]"
 )
@@ -334,8 +335,9 @@ def tiny(env: str, layers: int, width: int, heads: int, inner: int, seed: int, o
     It is an ordinary checkpoint. Warm it up with `holdergym train sft`, in alfworld with --prompt tiny.
 
     \b
-    Example:
+    Examples:
       holdergym train tiny --out runs/tiny
+      holdergym train tiny --env math --width 96 --inner 192 --out runs/tiny-math
     """
     from ..training.tiny.making import TinySize, make_tiny_policy
 

@@ -3,10 +3,31 @@
 import math
 import sys
 from collections.abc import Mapping
+from typing import Final
 
 from tqdm import tqdm
 
 from .terminal import echo, visible
+
+_SHOWN: Final = (
+    ("batches", "batches", ".0f"),
+    ("success", "success", ".1%"),
+    ("explorer/alpha", "explorer's share", ".0%"),
+    ("explorer/success", "explorer's success", ".1%"),
+    ("reward", "reward", ".3f"),
+    ("repaired_groups", "repaired", ".1%"),
+    ("loss", "loss", ".3g"),
+    ("p", "p", ".2f"),
+    ("entropy", "entropy", ".2f"),
+    ("kl", "kl", ".2g"),
+    ("clip_share", "clipped", ".1%"),
+    ("gradient_norm", "gradient", ".2g"),
+    ("validation/success", "validation", ".1%"),
+)
+"""Metrics on the line of a round: name, what they are called there, and form."""
+
+_NOTHING: Final = {"p": 1.0, "repaired_groups": 0.0, "explorer/alpha": 0.0}
+"""Values that are not shown: those of a method that does not do this."""
 
 
 class Voice:
@@ -60,15 +81,10 @@ class Voice:
 def round_line(number: int, rounds: int, metrics: Mapping[str, float]) -> str:
     """One line a round for the terminal."""
     parts = [f"round {number}/{rounds}"]
-    for key, label, form in (
-        ("success", "success", ".1%"),
-        ("reward", "reward", ".3f"),
-        ("p", "p", ".2f"),
-        ("entropy", "entropy", ".2f"),
-        ("clip_share", "clipped", ".1%"),
-        ("gradient_norm", "gradient", ".2g"),
-        ("validation/success", "validation", ".1%"),
-    ):
-        if not math.isnan(metrics.get(key, math.nan)):  # a round may have no episode of the policy's own
+    for key, label, form in _SHOWN:
+        if key == "loss" and "reward" in metrics:
+            continue  # what is compared with itself has a loss about 0
+        # A round may have no episode of the policy's own, and most methods do most of this not at all.
+        if not math.isnan(metrics.get(key, math.nan)) and metrics[key] != _NOTHING.get(key):
             parts.append(f"{label} {metrics[key]:{form}}")
     return "  ".join(parts)

@@ -178,6 +178,8 @@ def test_resume_alone_needs_a_run(tmp_path: Path) -> None:
 
 def test_resume_from_another_folder_finds_the_problems(tmp_path: Path) -> None:
     (tmp_path / "sums.jsonl").write_text('{"problem": "1+1?", "answer": "2"}\n{"problem": "1+2?", "answer": "3"}\n')
+    holdergym("eval", "--env", "math", "--panel", "sums.jsonl", "--agent", "oracle", "--out", "file", cwd=tmp_path)
+    holdergym("eval", "--resume", "--out", str(tmp_path / "file"))
     holdergym("eval", "--env", "math", "--data", "sums.jsonl", "--agent", "oracle", "--out", "run", cwd=tmp_path)
     forget_episodes(tmp_path / "run")
     holdergym("eval", "--resume", "--out", tmp_path / "run")

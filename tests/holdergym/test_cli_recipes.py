@@ -184,3 +184,21 @@ def test_the_short_form_of_quick(cli: Cli, tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.jsonl")}
     assert cli("train", "--preset", "quick-short", "--out", out).status == 0
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.jsonl")} == before
+
+
+def test_a_folder_of_something_else_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "metrics.jsonl").touch()
+    found = cli("train", "--preset", "quick", "--out", tmp_path / "run")
+    assert found.status == 2
+    assert "is not empty (it holds 'metrics.jsonl') and is no folder of this recipe" in found.err
+    (tmp_path / "quick" / "warm-start").mkdir(parents=True)
+    (tmp_path / "quick" / "warm-start" / "config.toml").write_text('env = "math"\n')
+    found = cli("train", "--preset", "quick", "--out", tmp_path / "quick")
+    assert found.status == 2
+    assert "holds the recipe for math: give --env math, or choose another --out" in found.err
+    (tmp_path / "quick" / "trained").mkdir()
+    (tmp_path / "quick" / "trained" / "metrics.jsonl").touch()
+    found = cli("plot", tmp_path / "quick")
+    assert found.status == 2
+    assert f"did you mean {tmp_path / 'quick' / 'trained'}?" in found.err

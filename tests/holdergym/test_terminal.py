@@ -1,6 +1,7 @@
 """What reaches a terminal: nothing that steers it, and no traceback when a stream is closed."""
 
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdergym.cli.terminal import visible
+from holdergym.cli.voice import round_line
 
 HOLDERGYM = [sys.executable, "-m", "holdergym"]
 RESET = "\x1bc"
@@ -102,3 +104,13 @@ def test_an_encoding_without_umlauts_is_no_traceback() -> None:
     assert done.returncode == 0
     done = subprocess.run([*HOLDERGYM, "leaderboard", "Hölder"], capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (2, b"holdergym: error: H\\xf6lder does not exist\n")
+
+
+def test_the_line_of_a_round_says_what_the_method_does_and_no_more() -> None:
+    plain = {"success": 0.5, "reward": 0.5, "p": 1.0, "entropy": 0.25, "loss": 1e-9, "repaired_groups": 0.0}
+    assert round_line(1, 9, plain) == "round 1/9  success 50.0%  reward 0.500  entropy 0.25"
+    explored = {**plain, "success": math.nan, "p": -0.5, "explorer/alpha": 0.75, "explorer/success": 0.25, "batches": 3}
+    assert round_line(2, 9, explored) == (
+        "round 2/9  batches 3  explorer's share 75%  explorer's success 25.0%  reward 0.500  p -0.50  entropy 0.25"
+    )
+    assert round_line(3, 9, {"loss": 0.125, "gradient_norm": 2.0}) == "round 3/9  loss 0.125  gradient 2"

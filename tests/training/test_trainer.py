@@ -25,6 +25,7 @@ from holdergym.training.learner import NotFiniteError
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.models import open_models
 from holdergym.training.optimiser import rate_at
+from holdergym.training.playground import validation_panel
 from holdergym.training.plotting import plot_run
 from holdergym.training.policy import Policy
 from holdergym.training.presets import preset
@@ -167,6 +168,35 @@ def _numbers(out: Path) -> list[dict[str, float]]:
     """The log without what the clock says."""
     left_out = ("seconds", "sampled_tokens_per_s", "trained_tokens_per_s", "memory")
     return [{key: value for key, value in line.items() if not key.startswith(left_out)} for line in read_metrics(out)]
+
+
+def test_a_run_goes_on_from_wherever_it_is_asked_to(
+    config: TrainConfig, letters: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model named by a path from here is the same model from elsewhere."""
+    folder = Path(config.agent.model)
+    monkeypatch.chdir(folder.parent)
+    near = replace(config, agent=replace(config.agent, model=folder.name))
+    train(replace(near, rounds=1))
+    monkeypatch.chdir(tmp_path)
+    train(replace(config, rounds=2), resume=True)
+    assert [line["round"] for line in read_metrics(config.out)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("panel", "validated", "expected"),
+    [
+        (None, None, "builtin_valid"),
+        ("builtin_difference_train", None, "builtin_difference_valid"),
+        ("builtin_difference_train", "builtin_small_valid", "builtin_small_valid"),
+        ("math500", None, "builtin_valid"),
+        ("builtin_small_valid", None, "builtin_valid"),
+    ],
+)
+def test_what_is_validated_on_is_like_what_is_trained_on(
+    config: TrainConfig, panel: str | None, validated: str | None, expected: str
+) -> None:
+    assert validation_panel(replace(config, panel=panel, validation=ValidationSettings(panel=validated))) == expected
 
 
 def test_a_torn_checkpoint_is_not_taken(config: TrainConfig, letters: None) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...agents.loading import quiet_transformers
 from ...envs.errors import MissingExtraError
 from .vocabulary import PATTERN, World, words
 
@@ -92,8 +93,9 @@ def make_tiny_policy(folder: Path, world: World, *, size: TinySize | None = None
     with torch.no_grad():
         _begin_quietly(model)
         _look_back(model.model.layers[0].self_attn, size)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with quiet_transformers():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
     return int(model.num_parameters())
 
 
