@@ -141,3 +141,8 @@ def _digest(folder: Path) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
+
+
+def absolute_name(model: str) -> str:
+    """The absolute path of a model's folder, and any other name of a model as it is."""
+    return str(Path(model).absolute()) if Path(model).is_dir() else model

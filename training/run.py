@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from ..agents.checkpoints import absolute_name
 from ..agents.token_file import TokenArrays
 from ..agents.trajectory import Outcome
 from ..envs.errors import ConfigError, HolderGymError
@@ -88,17 +89,12 @@ def train(
 def with_absolute_paths(config: TrainConfig) -> TrainConfig:
     """The same settings wherever a run is gone on with from. Names of the hub stay what they are."""
     models = {
-        name: replace(settings, model=absolute(settings.model))
+        name: replace(settings, model=absolute_name(settings.model))
         for name in ("agent", "explorer", "partner")
         if (settings := getattr(config, name)) is not None
     }
     samples = config.explorer_samples
     return replace(config, explorer_samples=None if samples is None else samples.absolute(), **models)
-
-
-def absolute(model: str) -> str:
-    """The absolute path of a folder, and any other name of a model as it is."""
-    return str(Path(model).absolute()) if Path(model).is_dir() else model
 
 
 class RunSettings(Protocol):

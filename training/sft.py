@@ -13,6 +13,7 @@ import torch
 from pydantic import Field
 
 from ..agents.agent import Agent
+from ..agents.checkpoints import absolute_name
 from ..agents.language_model_settings import LanguageModelSettings
 from ..agents.making import make_composer
 from ..agents.sequences import TokenSequence
@@ -25,7 +26,7 @@ from .playground import Playground
 from .policy import Policy
 from .presets import preset
 from .processes import ALONE, Processes
-from .run import Round, absolute, run_rounds
+from .run import Round, run_rounds
 from .scoring import Scorer, cut
 from .trackers import TrackerName
 from .trainer import EachEpisode, Progress, RoundReport, Trainer
@@ -136,7 +137,7 @@ def warm_start(
     Raises:
         HolderGymError: If something cannot be loaded or written, or no demonstration was won.
     """
-    config = replace(config, agent=replace(config.agent, model=absolute(config.agent.model)))
+    config = replace(config, agent=replace(config.agent, model=absolute_name(config.agent.model)))
     playing = config.playing()
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:

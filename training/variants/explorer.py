@@ -1,6 +1,7 @@
 """The frozen model that explores for S2L-PO: played live, or from a file of episodes that it has played before."""
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -123,10 +124,10 @@ class StoredEpisodes:
         return played
 
 
-def tasks_with_episodes(arrays: TokenArrays) -> set[str]:
-    """The tasks of a file of tokens of which an episode can be drawn: a finished one with a turn."""
+def episodes_of_tasks(arrays: TokenArrays) -> Counter[str]:
+    """How many episodes of each task of a file of tokens can be drawn: finished ones with a turn."""
     with_turns = set(arrays.sequence_episodes_S[arrays.response_sequences_R].tolist())
-    return {str(arrays.task_ids_E[episode]) for episode in with_turns if arrays.outcome(episode).finished}
+    return Counter(str(arrays.task_ids_E[episode]) for episode in with_turns if arrays.outcome(episode).finished)
 
 
 def trajectories_of(arrays: TokenArrays) -> list[Trajectory]:

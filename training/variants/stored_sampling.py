@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from ...agents.checkpoints import absolute_name
 from ...agents.language_model_settings import MAX_TOKENS, LanguageModelSettings
 from ...agents.making import digest_in_fingerprint, digest_of_texts
 from ...agents.token_file import load_tokens
@@ -15,7 +16,8 @@ from ...envs.settings import file_layer, resolve
 from ..config import TrainConfig
 from ..models import settings_of_explorer
 from ..playground import most_turns, open_playground
-from .explorer import tasks_with_episodes
+from .explorer import episodes_of_tasks
+from .s2l import ExplorerMix
 
 _CONFIG, _MANIFEST = "config.toml", "manifest.json"
 # What else decides what is read and said; the explorer has it as the policy has.
@@ -71,12 +73,13 @@ def check_stored_episodes(config: TrainConfig) -> list[str]:
     own = settings_of_explorer(config)
     found = _read(samples.parent)
     if found is None or found.texts is None:
-        _require_tasks(config, samples)
+        repeated = _require_tasks(config, samples)
         tokens = own.max_tokens or MAX_TOKENS[_kind(config)]
         return [
+            *repeated,
             f"explorer_samples is not checked, as no {_CONFIG} and {_MANIFEST} of a language model's evaluation stand "
             f"beside {samples}: its episodes should be sampled at temperature {own.temperature:g}, top_p "
-            f"{own.top_p:g} and top_k {own.top_k}, with the policy's prompt and at most {tokens} tokens a response"
+            f"{own.top_p:g} and top_k {own.top_k}, with the policy's prompt and at most {tokens} tokens a response",
         ]
     for one in _differences(found, own, config):
         remedy = "let the explorer play the panel again by `holdergym eval` with these settings"
@@ -86,13 +89,14 @@ def check_stored_episodes(config: TrainConfig) -> list[str]:
             f"{samples} was played with {one.name.removeprefix('explorer.')} {one.there}, and the explorer of this run "
             f"has {one.here}: {remedy}"
         )
-    _require_tasks(config, samples)
-    if found.agent.model != config.explorer.model:
+    repeated = _require_tasks(config, samples)
+    if absolute_name(found.agent.model) != absolute_name(config.explorer.model):
         return [
+            *repeated,
             f"explorer_samples was played by the model {found.agent.model}, and explorer.model is "
-            f"{config.explorer.model}: the tokenizer and the costs are taken from the latter"
+            f"{config.explorer.model}: the tokenizer and the costs are taken from the latter",
         ]
-    return []
+    return repeated
 
 
 def _read(folder: Path) -> _Evaluation | None:
@@ -117,14 +121,17 @@ def _read(folder: Path) -> _Evaluation | None:
     return _Evaluation(layer.values, settings, texts)
 
 
-def _require_tasks(config: TrainConfig, samples: Path) -> None:
+def _require_tasks(config: TrainConfig, samples: Path) -> list[str]:
     """Checks that there is an episode of each task of the run's panel: one without would end the run that draws it.
+
+    Returns:
+        That episodes come several times in a group, if they do.
 
     Raises:
         ConfigError: If a task has none.
         HolderGymError: If the file or the panel cannot be read.
     """
-    played = tasks_with_episodes(load_tokens(samples))
+    played = episodes_of_tasks(load_tokens(samples))
     panel = open_playground(config).train
     missing = [task.id for task in panel.tasks if task.id not in played]
     if missing:
@@ -133,6 +140,19 @@ def _require_tasks(config: TrainConfig, samples: Path) -> None:
             f"{panel.name}, for example {missing[0]!r}: let the explorer play the whole panel by `holdergym eval`, or "
             "leave explorer_samples out"
         )
+    source = config.method.source
+    assert isinstance(source, ExplorerMix)
+    wanted = max(
+        source.mix(number, config.rounds, config.group_size).explorer for number in range(1, config.rounds + 1)
+    )
+    fewest = min(played[task.id] for task in panel.tasks)
+    if fewest >= wanted:
+        return []
+    return [
+        f"{samples} has {fewest} episodes of a task at least, and the explorer plays up to {wanted} of a group: some "
+        f"come several times in one group, which counts them as often; play {wanted} samples a task to have them all "
+        "different"
+    ]
 
 
 def _differences(found: _Evaluation, own: LanguageModelSettings, config: TrainConfig) -> Iterator[_Difference]:

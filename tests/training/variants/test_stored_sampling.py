@@ -46,7 +46,9 @@ def stored_run(
 ) -> TrainConfig:
     method = replace(preset("s2l-po"), source=ExplorerMix(transition=2))
     other = LanguageModelSettings(model=str(explorer), **(own or {}))
-    config = settings(policy, method, explorer=other, explorer_samples=samples, panel="builtin_small_valid")
+    config = settings(
+        policy, method, explorer=other, explorer_samples=samples, panel="builtin_small_valid", group_size=2
+    )
     return replace(config, agent=replace(config.agent, **agent))
 
 
@@ -57,6 +59,15 @@ def test_episodes_of_the_same_sampling_are_taken(tiny_checkpoint: Path, explorer
         assert check_stored_episodes(config) == []
         # What stands for the default of the environment is the default.
         assert check_stored_episodes(replace(config, agent=replace(config.agent, prompt=None))) == []
+
+
+def test_episodes_that_come_several_times_in_a_group_are_said(
+    tiny_checkpoint: Path, explorer: Path, tmp_path: Path
+) -> None:
+    config = stored_run(tiny_checkpoint, explorer, evaluated(explorer, tmp_path / "run"))
+    [said] = check_stored_episodes(replace(config, group_size=4))
+    assert "has 2 episodes of a task at least, and the explorer plays up to 4 of a group" in said
+    assert "play 4 samples a task" in said
 
 
 def test_a_prompt_is_known_by_its_text(tiny_checkpoint: Path, explorer: Path, tmp_path: Path) -> None:
@@ -181,7 +192,7 @@ def test_where_nothing_was_written_down_a_run_says_so_as_it_begins(
     assert said[0].startswith("explorer_samples is not checked, as no config.toml and manifest.json")
     assert "temperature 1, top_p 1 and top_k 0" in said[0]
     assert said[0] in plan_as_text(config)
-    assert [line["explorer/episodes"] for line in read_metrics(tmp_path / "run")] == [12, 0]
+    assert [line["explorer/episodes"] for line in read_metrics(tmp_path / "run")] == [6, 0]
     # The settings alone do not say which text a prompt had.
     shutil.copy(samples.parent / "config.toml", moved.parent / "config.toml")
     assert check_stored_episodes(config) == said
