@@ -65,6 +65,9 @@ def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = Fals
         echo(f"interrupted: the same command with --out {folder} goes on", err=True)
         return 130
     echo(report_as_text(compare_runs(runs), 0), nl=False)
+    if short:
+        echo("This was the short form, which shows that all steps work; too little was played to learn much from it:")
+        echo("holdergym train --preset quick takes some minutes, and does.")
     echo(f"folder: {folder}; curves: holdergym plot {folder / 'trained'}")
     echo(f"next: holdergym view {folder / 'eval-trained'}")
     return 0 if all(run.complete for run in runs) else 1
