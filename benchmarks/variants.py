@@ -55,7 +55,7 @@ from holdergym.training.playground import open_playground
 from holdergym.training.presets import preset
 from holdergym.training.run import train
 from holdergym.training.schedules import Schedule
-from holdergym.training.sft import DemonstrationSettings, SftConfig, warm_start
+from holdergym.training.sft import DemonstrationSettings, ImitationOptimiserSettings, SftConfig, warm_start
 from holdergym.training.tiny.making import TinySize, make_tiny_policy
 from holdergym.training.variants.s2l import ExplorerMix
 
@@ -220,7 +220,7 @@ def _warm(options: argparse.Namespace, name: str, seed: int) -> Path:
         demonstrations=study.demonstrations,
         rounds=options.warm_rounds,
         updates=study.warm_updates,
-        optimiser=OptimiserSettings(learning_rate=4e-3, warmup=20, decay="cosine"),
+        optimiser=ImitationOptimiserSettings(learning_rate=4e-3, warmup=20),
         validation=ValidationSettings(every=0),
         seed=seed,
         in_flight=64,

@@ -13,7 +13,7 @@ from .presets import preset
 from .reduction import Reduction
 from .run import train
 from .schedules import Schedule
-from .sft import DemonstrationSettings, SftConfig, warm_start
+from .sft import DemonstrationSettings, ImitationOptimiserSettings, SftConfig, warm_start
 from .tiny.making import TinySize, make_tiny_policy
 
 _POLICY, _WARM, _TRAINED = "policy", "warm-start", "trained"
@@ -82,7 +82,7 @@ def _alfworld(out: Path, seed: int) -> Quick:
         agent=agent,
         rounds=4,
         updates=50,
-        optimiser=OptimiserSettings(learning_rate=4e-3, warmup=20, decay="cosine"),
+        optimiser=ImitationOptimiserSettings(learning_rate=4e-3, warmup=20),
         validation=_NO_VALIDATION,
         seed=seed,
         in_flight=64,
@@ -118,7 +118,7 @@ def _math(out: Path, seed: int) -> Quick:
         demonstrations=DemonstrationSettings(agent="scratchpad", worked=0.5),
         rounds=20,
         updates=50,
-        optimiser=OptimiserSettings(learning_rate=4e-3, warmup=20, decay="cosine"),
+        optimiser=ImitationOptimiserSettings(learning_rate=4e-3, warmup=20),
         validation=_NO_VALIDATION,
         seed=seed,
         in_flight=64,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -12,9 +12,10 @@ from ..agents.trajectory import Outcome
 from ..envs.errors import ConfigError, HolderGymError
 from ..envs.files import replace_file
 from ..envs.folder_lock import LOCK, FolderLock
-from ..envs.settings import file_layer, first_difference, resolve
+from ..envs.settings import as_toml, file_layer, first_difference, resolve
 from .composition import without_effect
 from .config import CIRCUMSTANCES, PLACES, OptimiserSettings, TrainConfig, ValidationSettings
+from .exponents import ConstantExponent
 from .learner import Learner, NotFiniteError
 from .models import open_models
 from .optimiser import Optimiser
@@ -28,6 +29,8 @@ from .trainer import EachEpisode, Progress, RoundReport, Trainer
 from .variants.stored_sampling import check_stored_episodes
 
 CONFIG = "config.toml"
+CIRCUMSTANCES_FILE = "circumstances.toml"
+"""What changes no number and is not in ``config.toml``: a run that is gone on with has it unless another is given."""
 
 
 Round = Callable[[Progress], RoundReport]
@@ -63,7 +66,7 @@ def train(
     """
     config = replace(config, agent=replace(config.agent, temperature=config.agent.temperature or 1.0))
     config = with_absolute_paths(config)
-    for line in (*without_effect(config.method), *check_stored_episodes(config)):
+    for line in (*without_effect(config.method), *_powerless(config), *check_stored_episodes(config)):
         say(line)
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
@@ -95,6 +98,17 @@ def with_absolute_paths(config: TrainConfig) -> TrainConfig:
     }
     samples = config.explorer_samples
     return replace(config, explorer_samples=None if samples is None else samples.absolute(), **models)
+
+
+def _powerless(config: TrainConfig) -> list[str]:
+    """What a run of one step a round is told whose method is about more than one."""
+    exponent = config.method.aggregation.exponent
+    if config.steps_a_round > 1 or (isinstance(exponent, ConstantExponent) and exponent.p == 1):
+        return []
+    return [
+        "With one optimiser step a round every importance ratio is 1, so p has no effect: set updates or epochs to 2 "
+        "or more."
+    ]
 
 
 class RunSettings(Protocol):
@@ -289,15 +303,24 @@ def set_up(config: RunSettings) -> Iterator[None]:
         raise TrainingError(f"cannot make the folder {config.out}: {error.strerror}") from None
     lock = FolderLock(config.out)
     try:
-        _write_config(config.out / CONFIG, config)
+        _write(config.out / CONFIG, config.to_toml())
+        _write(config.out / CIRCUMSTANCES_FILE, _circumstances(config))
         yield
     finally:
         lock.release()
 
 
-def _write_config(path: Path, config: RunSettings) -> None:
+def _circumstances(config: RunSettings) -> str:
+    assert is_dataclass(config)
+    names = {one.name for one in fields(config)}
+    data = getattr(config, "data", None)
+    rooted = config if data is None else replace(config, data=Path(data).absolute())
+    return as_toml(rooted, leave_out=[*(names - set(CIRCUMSTANCES)), "out"])
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        replace_file(path, config.to_toml().encode())
+        replace_file(path, text.encode())
     except OSError as error:
         raise TrainingError(f"cannot write {path}: {error.strerror}") from None
 

@@ -64,6 +64,14 @@ class DemonstrationSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImitationOptimiserSettings(OptimiserSettings):
+    """AdamW, with a rate for what is imitated; see ``OptimiserSettings``."""
+
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-5
+    decay: Literal["constant", "linear", "cosine"] = "cosine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SftConfig:
     """The settings of a warm start.
 
@@ -87,7 +95,7 @@ class SftConfig:
     rounds: Positive = 10
     updates: Positive = 50
     step_tokens: Positive = 1024
-    optimiser: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(learning_rate=1e-5, decay="cosine"))
+    optimiser: ImitationOptimiserSettings = field(default_factory=ImitationOptimiserSettings)
     lora: LoraSettings | None = None
     gradient_checkpointing: bool = False
     validation: ValidationSettings = field(default_factory=ValidationSettings)

@@ -217,9 +217,10 @@ def _defaults(method: object, layers: list[Layer]) -> Layer:
 
 def _layers(config: Path | None, given: Sequence[Layer], assignments: Sequence[str], resumed: object) -> list[Layer]:
     """What is set, in the order in which it wins: a run that is gone on with, a file, options, ``--set``."""
-    from ..training.run import CONFIG
+    from ..training.run import CIRCUMSTANCES_FILE, CONFIG
 
-    saved = [resumed / CONFIG] if isinstance(resumed, Path) and (resumed / CONFIG).is_file() else []
+    saved = [] if not isinstance(resumed, Path) else [resumed / name for name in (CONFIG, CIRCUMSTANCES_FILE)]
+    saved = [path for path in saved if path.is_file()]
     files = [file_layer(path) for path in (*saved, *([config] if config else []))]
     return [*files, *given, assignment_layer(assignments)]
 

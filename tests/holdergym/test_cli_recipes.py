@@ -202,3 +202,26 @@ def test_a_folder_of_something_else_is_refused(cli: Cli, tmp_path: Path) -> None
     found = cli("plot", tmp_path / "quick")
     assert found.status == 2
     assert f"did you mean {tmp_path / 'quick' / 'trained'}?" in found.err
+
+
+def test_one_setting_of_the_optimiser_leaves_the_others_of_a_warm_start(cli: Cli) -> None:
+    for given in (["--learning-rate", "3e-3"], ["--set", "optimiser.warmup=20"]):
+        planned = cli("train", "sft", "--model", "M", *given, "--out", "OUT", "--plan").out
+        assert 'decay = "cosine"' in planned
+    assert "learning_rate = 1e-05" in planned
+
+
+def test_a_run_that_is_gone_on_with_keeps_its_circumstances(cli: Cli, tiny_checkpoint: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    made = ["--model", tiny_checkpoint, "--env", "math", "--prompt", "free", "--groups", "2", "--group-size", "2"]
+    made += ["--set", "agent.max_tokens=4", "--set", "validation.every=0", "--set", "save_every=1"]
+    begun = cli("train", *made, "--rounds", "4", "--set", "keep_last=4", "--set", "part_tokens=512", "--out", out)
+    assert begun.status == 0, begun.err
+    assert "so p has no effect: set updates or epochs to 2 or more" in begun.err
+    assert "last checkpoint: " in begun.out
+    assert cli("train", "--resume", "--rounds", "5", "--out", out).status == 0
+    kept = sorted(path.name for path in (out / "checkpoints").iterdir())
+    assert kept == [f"round-00000{number}" for number in range(2, 6)]
+    assert "part_tokens = 512" in (out / "circumstances.toml").read_text()
+    assert cli("train", "--resume", "--rounds", "6", "--set", "keep_last=1", "--out", out).status == 0
+    assert [path.name for path in (out / "checkpoints").iterdir()] == ["round-000006"]

@@ -12,12 +12,20 @@ from holdergym.agents.loading import load_model, load_tokenizer
 from holdergym.agents.parsing import Rule, parse_reply
 from holdergym.agents.sequences import TokenSequence
 from holdergym.envs.errors import ConfigError, HolderGymError
-from holdergym.training.config import OptimiserSettings, ValidationSettings
+from holdergym.training.config import ValidationSettings
 from holdergym.training.demonstrations import DemonstrationError, reply_of, without_turns
 from holdergym.training.metrics_log import read_metrics
 from holdergym.training.playground import open_playground
 from holdergym.training.scoring import Scorer
-from holdergym.training.sft import DemonstrationSettings, SftConfig, backward, batches_of, show, warm_start
+from holdergym.training.sft import (
+    DemonstrationSettings,
+    ImitationOptimiserSettings,
+    SftConfig,
+    backward,
+    batches_of,
+    show,
+    warm_start,
+)
 from holdergym.training.tiny.making import TinySize, make_tiny_policy
 
 COMMANDS = ["go to desk 1", "inventory", "look"]
@@ -41,7 +49,7 @@ def config(policy: Path, tmp_path: Path) -> SftConfig:
         rounds=3,
         updates=4,
         step_tokens=512,
-        optimiser=OptimiserSettings(learning_rate=3e-3, warmup=2),
+        optimiser=ImitationOptimiserSettings(learning_rate=3e-3, warmup=2, decay="constant"),
         validation=ValidationSettings(panel="builtin_small_valid", limit=6, every=3),
         save_every=1,
         out=tmp_path / "run",
