@@ -1,5 +1,6 @@
 """What a training run is: a typed record, read from presets, TOML files, options and dotted overrides."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -236,10 +237,19 @@ class TrainConfig:
         """The text of ``config.toml``: every setting that can change a number, resolved."""
         return as_toml(self, leave_out=CIRCUMSTANCES)
 
+    def circumstances(self) -> str:
+        """The text of ``circumstances.toml``: what changes no number, but for the folder itself."""
+        return circumstances_of(self, [one.name for one in fields(self)])
+
     @property
     def sha256(self) -> str:
         """Hash of ``to_toml``."""
         return digest(self.to_toml())
+
+
+def circumstances_of(config: object, names: Sequence[str]) -> str:
+    """The settings of a run, of these names, that change no number."""
+    return as_toml(config, leave_out=[*(set(names) - set(CIRCUMSTANCES)), "out"])
 
 
 # What a second model may have of its own; everything else it shares with the policy.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from ..agents.trajectory import Outcome
 from ..envs.errors import ConfigError, HolderGymError
 from ..envs.files import replace_file
 from ..envs.folder_lock import LOCK, FolderLock
-from ..envs.settings import as_toml, file_layer, first_difference, resolve
+from ..envs.settings import file_layer, first_difference, resolve
 from .composition import without_effect
 from .config import CIRCUMSTANCES, PLACES, OptimiserSettings, TrainConfig, ValidationSettings
 from .exponents import ConstantExponent
@@ -97,7 +97,8 @@ def with_absolute_paths(config: TrainConfig) -> TrainConfig:
         if (settings := getattr(config, name)) is not None
     }
     samples = config.explorer_samples
-    return replace(config, explorer_samples=None if samples is None else samples.absolute(), **models)
+    data = None if config.data is None else config.data.absolute()
+    return replace(config, explorer_samples=None if samples is None else samples.absolute(), data=data, **models)
 
 
 def _powerless(config: TrainConfig) -> list[str]:
@@ -148,6 +149,9 @@ class RunSettings(Protocol):
 
     def to_toml(self) -> str:
         """The text of ``config.toml``."""
+
+    def circumstances(self) -> str:
+        """The text of ``circumstances.toml``."""
 
 
 def folder_of(config: RunSettings) -> Path:
@@ -304,18 +308,10 @@ def set_up(config: RunSettings) -> Iterator[None]:
     lock = FolderLock(config.out)
     try:
         _write(config.out / CONFIG, config.to_toml())
-        _write(config.out / CIRCUMSTANCES_FILE, _circumstances(config))
+        _write(config.out / CIRCUMSTANCES_FILE, config.circumstances())
         yield
     finally:
         lock.release()
-
-
-def _circumstances(config: RunSettings) -> str:
-    assert is_dataclass(config)
-    names = {one.name for one in fields(config)}
-    data = getattr(config, "data", None)
-    rooted = config if data is None else replace(config, data=Path(data).absolute())
-    return as_toml(rooted, leave_out=[*(names - set(CIRCUMSTANCES)), "out"])
 
 
 def _write(path: Path, text: str) -> None:

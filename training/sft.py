@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -19,7 +19,15 @@ from ..agents.making import make_composer
 from ..agents.sequences import TokenSequence
 from ..envs.errors import ConfigError
 from ..envs.settings import as_toml
-from .config import CIRCUMSTANCES, LoraSettings, OptimiserSettings, Positive, TrainConfig, ValidationSettings
+from .config import (
+    CIRCUMSTANCES,
+    LoraSettings,
+    OptimiserSettings,
+    Positive,
+    TrainConfig,
+    ValidationSettings,
+    circumstances_of,
+)
 from .demonstrations import DemonstratingAgent, Demonstrations, demonstrate
 from .optimiser import Optimiser
 from .playground import Playground
@@ -112,6 +120,10 @@ class SftConfig:
         """The text of ``config.toml``: every setting that can change a number, resolved."""
         return as_toml(self, leave_out=CIRCUMSTANCES)
 
+    def circumstances(self) -> str:
+        """The text of ``circumstances.toml``: what changes no number, but for the folder itself."""
+        return circumstances_of(self, [one.name for one in fields(self)])
+
     def playing(self) -> TrainConfig:
         """The same policy and environment, as those who play and validate want them. Its method is never used."""
         shared = ("env", "panel", "task_type", "max_steps", "lora", "gradient_checkpointing", "optimiser", "validation")
@@ -145,7 +157,8 @@ def warm_start(
     Raises:
         HolderGymError: If something cannot be loaded or written, or no demonstration was won.
     """
-    config = replace(config, agent=replace(config.agent, model=absolute_name(config.agent.model)))
+    data = None if config.data is None else config.data.absolute()
+    config = replace(config, agent=replace(config.agent, model=absolute_name(config.agent.model)), data=data)
     playing = config.playing()
 
     def prepare(policy: Policy, optimiser: Optimiser, trainer: Trainer, progress: Progress) -> Round:
