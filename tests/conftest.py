@@ -1,16 +1,22 @@
-"""Fixtures that several rooms share: where the official games are, and a folder tree of them.
+"""Fixtures that several rooms share: where the official games are, a folder tree of them, and a real browser.
 
 The official games belong to their owners and are not part of this repository. Tests that need them ask
 for ``shared`` or ``official_data``; where the games are absent such a test skips and says so.
 """
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from holdergym.envs.alfworld.stock import missing_parts
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -58,3 +64,17 @@ def _lay_out(shared: Path, root: Path, *options: str) -> None:
     script = shared / "alfworld" / "lay_out.py"
     command = [sys.executable, "-B", str(script), str(root), *options]
     subprocess.run(command, check=True, timeout=120, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Headless Chromium: the one that is installed, or the one that Playwright brings. A process can have but one."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'holdergym[dev]'")
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    installed = os.environ.get("HOLDERGYM_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    with sync_api.sync_playwright() as playwright:
+        if installed is None and not Path(playwright.chromium.executable_path).is_file():
+            pytest.skip("no Chromium found: install it, run `playwright install chromium`, or set HOLDERGYM_CHROMIUM")
+        launched = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        yield launched
+        launched.close()

@@ -1,8 +1,6 @@
 """Run folders to look at, and a real browser to look with."""
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -143,20 +141,6 @@ def spoken(tokenizer_folder: Path, write_run: WriteRun) -> Path:
             )
         )
     return write_run("spoken", [turns], model=str(tokenizer_folder), agent="tiny (chat)")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    """Headless Chromium: the one that is installed, or the one that Playwright brings."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'holdergym[dev]'")
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    installed = os.environ.get("HOLDERGYM_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    with sync_api.sync_playwright() as playwright:
-        if installed is None and not Path(playwright.chromium.executable_path).is_file():
-            pytest.skip("no Chromium found: install it, run `playwright install chromium`, or set HOLDERGYM_CHROMIUM")
-        launched = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -12,10 +12,6 @@ from holdergym.leaderboards.site.building import Site, build_site
 from holdergym.leaderboards.site.gathering import gather
 from holdergym.leaderboards.site.writing import write_site
 
-from ...eval.viewer.conftest import browser
-
-__all__ = ["browser"]
-
 pytest.importorskip("plotly", reason="needs the extra `site`")
 
 
