@@ -279,7 +279,10 @@ def test_ctrl_c_ends_the_stock_engine_s_episodes_at_once(tmp_path: Path) -> None
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     # Episodes of 5,000 commands would take ten minutes: they are broken off.
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()  # else it would play on for as long
     assert process.returncode == 130
     assert errors.splitlines()[-1].startswith("interrupted: what was played is in")
 
