@@ -10,9 +10,9 @@ from ..eval.run import CHAT_TEMPLATE, CONFIG, EPISODES, MANIFEST, PROMPT, SUMMAR
 from ..eval.tokens import TOKENS
 
 # As ``training.run`` writes them; that room is loaded only by who trains.
-_METRICS, _CHECKPOINTS = "metrics.jsonl", "checkpoints"
+_METRICS, _CHECKPOINTS, _CIRCUMSTANCES = "metrics.jsonl", "checkpoints", "circumstances.toml"
 _OF_A_RUN = frozenset({CONFIG, MANIFEST, EPISODES, SUMMARY, TOKENS, PROMPT, CHAT_TEMPLATE, LOCK})
-_OF_A_TRAINING = frozenset({CONFIG, _METRICS, _CHECKPOINTS, LOCK})
+_OF_A_TRAINING = frozenset({CONFIG, _CIRCUMSTANCES, _METRICS, _CHECKPOINTS, LOCK})
 
 
 class UserPath(click.Path):

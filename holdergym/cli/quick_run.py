@@ -1,7 +1,7 @@
 """``holdergym train --preset quick``: a tiny policy from nothing, and what training it further was worth."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +18,6 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from ..training.quick import Quick
-
-
-_FOLDERS = frozenset({"policy", "warm-start", "trained", "eval-warm-start", "eval-trained"})
 
 
 def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = False, plan: bool = False) -> int:
@@ -49,18 +46,15 @@ def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = Fals
     if plan:
         echo(_plan(settings))
         return 0
-    _require_folder(folder, env)
     steps = {"warm-start": settings.warm.rounds, "trained": settings.train.rounds}
+    _require_folder(folder, env, {"policy", *steps, *(f"eval-{step}" for step in steps)})
 
     def tell(step: str, number: int, metrics: Mapping[str, float]) -> None:
         echo(f"{step}: {round_line(number, steps[step], metrics)}", err=True)
 
     try:
         models = run_quick(settings, say=lambda message: echo(message, err=True), each_round=tell)
-        runs = [
-            _evaluate(settings, model, folder / f"eval-{name}")
-            for name, model in (("warm-start", models.warm), ("trained", models.trained))
-        ]
+        runs = [_evaluate(settings, model, folder / f"eval-{name}") for name, model in zip(steps, models, strict=True)]
     except KeyboardInterrupt:
         echo(f"interrupted: the same command with --out {folder} goes on", err=True)
         return 130
@@ -73,10 +67,10 @@ def run_and_compare(out: Path | None, env: str, seed: int, *, short: bool = Fals
     return 0 if all(run.complete for run in runs) else 1
 
 
-def _require_folder(folder: Path, env: str) -> None:
-    """Refuses a folder that holds something else than this recipe."""
+def _require_folder(folder: Path, env: str, own: Collection[str]) -> None:
+    """Refuses a folder that holds something else than this recipe, whose own folders have these names."""
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    foreign = [name for name in names if name not in _FOLDERS]
+    foreign = [name for name in names if name not in own]
     if foreign:
         raise ConfigError(
             f"{folder} is not empty (it holds {foreign[0]!r}) and is no folder of this recipe: choose another --out"

@@ -20,7 +20,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     evaluate(EvalConfig(panel="builtin_valid", limit=3, max_steps=3, out=folder / "a"))
     shutil.copytree(folder / "a", folder / "b")
     (folder / "trained" / "checkpoints" / "round-1").mkdir(parents=True)
-    for name in ("config.toml", "metrics.jsonl", "checkpoints/round-1/state.json"):
+    for name in ("config.toml", "circumstances.toml", "metrics.jsonl", "checkpoints/round-1/state.json"):
         (folder / "trained" / name).write_text("kept\n")
     (folder / "link").symlink_to(folder / "b")
     (folder / "page.html").symlink_to(folder / "b" / "episodes.jsonl")
@@ -58,6 +58,7 @@ def call(*arguments: str | Path) -> int:
         "b/episodes.jsonl",
         "link/manifest.json",
         "page.html",
+        "trained/circumstances.toml",
         "trained/metrics.jsonl",
         "trained/config.toml",
         "trained/checkpoints/round-1/state.json",
